@@ -13,7 +13,6 @@
 /// Missing in kernel headers before 6.6.
 enum { TCX_INGRESS = 46 };
 
-/// Number of the macro `MAP`, and opcode of the instruction that loads it.
 enum { PLACEHOLDER = 0x6D617000, LOAD_64 = 0x18 };
 
 static const uint8_t program[] = {
@@ -67,7 +66,6 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
     int loaded = bpf(BPF_PROG_LOAD, &attributes);
     if (loaded >= 0 || log_octets == 0 || loaded == -EPERM)
         return loaded;
-    // The log has the reason of the failure.
     attributes.log_buf = (uintptr_t)log;
     attributes.log_size = log_octets;
     attributes.log_level = 1;
@@ -142,7 +140,6 @@ int bpf_loopback_device(void) {
     return device == 0 ? -errno : (int)device;
 }
 
-/// UDP payload size 1232.
 static const uint8_t our_opt[ANSWER_OPT_OCTETS] = {0, 0, 41, 1232 >> 8, 1232 & 0xFF};
 
 static void lower(uint64_t *lowered, const uint8_t *name, uint8_t count) {
@@ -164,7 +161,7 @@ int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struc
     for (unsigned int index = 0; index < answer->ttl_count; index++) {
         uint16_t offset;
         memcpy(&offset, ttl_offsets + 2 * index, sizeof offset);
-        // From the end of the question.
+        // TTL offsets of the map count from the end of the question.
         answer->ttls[index] = offset - (12 + answer->name_count + 4);
     }
     union bpf_attr attributes = {

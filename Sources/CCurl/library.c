@@ -100,10 +100,9 @@ STAND_IN CURLMcode curl_multi_setopt(CURLM *multi, CURLMoption option, ...) {
 
 // Erases memory before it is freed: libcurl copies URLs, and a URL may contain a token.
 
-// Returns true for a receive buffer of a transfer (16 KiB + 1), which contains no secret, because
-// erasing takes 16,000 instructions. A block of glibc can be up to 23 octets longer than requested.
-// Buffers that can contain a URL are longer: the upload buffer (see EasyHandle), and from libcurl
-// 8.1 the send buffer of HTTP/2 (16 KiB + 40).
+// A receive buffer of a transfer (16 KiB + 1) contains no secret. A block of glibc can be up to 23
+// octets longer than requested. Buffers that can contain a URL are longer: the upload buffer (see
+// EasyHandle), and from libcurl 8.1 the send buffer of HTTP/2 (16 KiB + 40).
 static bool is_receive_buffer(void *block) {
     const size_t octets = malloc_usable_size(block);
     return octets > 16 << 10 && octets <= (16 << 10) + 24;

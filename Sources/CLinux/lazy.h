@@ -24,7 +24,6 @@ static struct {
 
 static bool is_loaded = false;
 
-// False if the library cannot be loaded or lacks a function.
 static bool find_functions(void) {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL)
@@ -57,7 +56,7 @@ const char *LAZY(load)(void) {
 
 bool LAZY(is_loaded)(void) { return __atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE); }
 
-// Exits with code 127, like the dynamic linker.
+// On failure, exits with code 127, like the dynamic linker.
 static inline void need_library(void) {
     const char *reason = LAZY(is_loaded)() ? NULL : LAZY(load)();
     if (reason != NULL) {

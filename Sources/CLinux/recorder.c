@@ -35,7 +35,7 @@ void recorder_note(struct recorder *recorder, const void *text, size_t octets, i
     // Cuts at the start of a UTF-8 character (continuation octets are 10xxxxxx).
     while (kept < octets && kept > 0 && (((const uint8_t *)text)[kept] & 0xC0) == 0x80)
         kept--;
-    // A crash can interrupt this function.
+    // A crash can interrupt this function, so the line is empty while it is overwritten.
     recorder->lines[place].octets = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(recorder->lines[place].text, text, kept);
@@ -60,10 +60,10 @@ size_t recorder_line(const struct recorder *recorder, size_t number, const char 
 
 static struct sigaction actions[NSIG];
 
-// Of a process that crashed.
+// Maximum time until the end of a process that crashed.
 static const unsigned last_seconds = 2;
 
-// A write blocks if the reader of standard error has stopped.
+// SIGALRM ends the process if a write blocks.
 static void limit_time(void) {
     sigset_t alarms;
     sigemptyset(&alarms);
@@ -98,8 +98,8 @@ static void crashed(int signal, siginfo_t *info, void *context) {
         put(tail, sizeof tail - 1);
     }
     errno = error;
-    // The process must end by the same signal. After a fault, the instruction runs again and
-    // faults; a signal from kill(2), abort(3) or a trap does not occur again.
+    // The process must end by the same signal. A signal from kill(2), abort(3) or a trap does not
+    // occur again when the instruction runs again.
     if (info->si_code <= 0 || signal == SIGTRAP)
         raise(signal);
 }

@@ -18,10 +18,7 @@ extension AnswerCache {
         }
     }
 
-    /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale.
-    ///
-    /// `isHeld` is true if the cache also has a failure; until the failure expires, there is no new
-    /// resolution.
+    /// Returns the newest NOERROR or NXDOMAIN entry; `isHeld` as in ``StaleAnswer``.
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,
@@ -41,9 +38,9 @@ extension [CacheEntry] {
     }
 }
 
-/// Incremental iteration over the entries of the cache; may miss entries that are added meanwhile.
+/// Incremental iteration; may miss entries that are added meanwhile.
 package struct CacheWalk {
-    /// Maximum number of entries that one step copies under the lock, in about 20 µs.
+    /// Entries copied per step under the lock, in about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

@@ -7,19 +7,18 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Hash function with a secret key, also for other tables of names that clients sent.
     package let hash: NameHash
 
-    /// Start of the cache's clock; times in the cache are milliseconds since this instant.
+    /// Times in the cache are milliseconds since this instant.
     package let origin: Instant
 
     /// In octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries that one step examines under the lock, in about 20 µs.
+    /// Entries examined per step under the lock, in about 20 µs.
     static let stride = 256
 
-    /// Creates a cache that uses `limit` octets, at least 256 KiB, for its entries and its index.
+    /// Creates a cache of `limit` octets, at least 256 KiB.
     ///
     /// - Parameters:
     ///   - origin: must not be later than `now` in any later call.
@@ -42,7 +41,6 @@ package final class AnswerCache: Sendable {
 
     /// Returns true if the system would now map the memory of such a cache.
     package static func fits(limit: Int) -> Bool {
-        // `init` applies the minimum size, and rounds to pages.
         Pages.fits(octets: limit + sizes.smallest)
     }
 
@@ -59,10 +57,10 @@ package final class AnswerCache: Sendable {
         mirror?.resume()
     }
 
-    /// Starts or ends a period in which the workers answer no query from the cache.
+    /// Starts or ends a period in which the workers do not use the cache.
     ///
-    /// - Returns: the suspended mirror, which the caller must resume when the period ends; nil if
-    ///   there is no mirror, or if `isBypassed` is false.
+    /// - Returns: the suspended mirror, which the caller must resume when the period ends;
+    ///   otherwise nil.
     package func setBypassed(_ isBypassed: Bool) -> (any AnswerMirror)? {
         let mirror = isBypassed ? restingMirror() : nil
         table.withLock { $0.isBypassed = isBypassed }
@@ -84,22 +82,18 @@ package final class AnswerCache: Sendable {
         return table.withLock { body(&$0, now) }
     }
 
-    /// Returns false only if the cache has neither a fresh nor an expired entry with this hash.
+    /// Returns false only if the cache has no entry, fresh or expired, with this hash.
     package func mayContain(_ hash: UInt64) -> Bool { table.withLock { $0.mayContain(hash) } }
 
     /// Stores an answer, unless its lifetime is 0 or the cache rejects its size.
-    ///
-    /// - Parameter hash: hash of the question; nil if unknown.
     package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {
         guard answer.lifetime > 0 else { return }
         _ = withTable(now: now) { $0.insert(answer, hash: hash, now: $1) }
     }
 
-    /// Returns the newest NOERROR or NXDOMAIN answer, fresh or stale, and counts a hit.
+    /// Returns the newest NOERROR or NXDOMAIN answer, and counts a hit.
     ///
-    /// - Parameters:
-    ///   - hash: hash of the question; nil if unknown.
-    ///   - ttl: TTL of stale records in seconds; RFC 8767 §4 recommends 30.
+    /// `ttl` is the TTL of stale records in seconds; RFC 8767 §4 recommends 30.
     package func staleAnswer(
         for question: Question,
         hash: UInt64? = nil,
@@ -121,8 +115,7 @@ package final class AnswerCache: Sendable {
         withTable(now: now) { $0.freshAnswer(for: question, variant: variant, now: $1) }
     }
 
-    /// Returns the cached answer while the workers bypass the cache (``setBypassed(_:)``);
-    /// otherwise nil.
+    /// Returns the cached answer while the workers bypass the cache; otherwise nil.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -135,8 +128,6 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Count of hits by source number (`CachedAnswer.server`).
-    ///
     /// `map` copies the array here; otherwise the next hit would copy it (copy on write).
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
@@ -150,7 +141,6 @@ package final class AnswerCache: Sendable {
 
         case negative
 
-        /// Entries that have expired, or were marked stale.
         case stale
 
         case source(AnswerSource)
@@ -172,7 +162,6 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// End position of a pass that starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     // MARK: - Walking and counting
@@ -187,7 +176,7 @@ package final class AnswerCache: Sendable {
         table.withLock(body)
     }
 
-    /// Calls `classify` for all entries; releases the lock between groups of entries.
+    /// Releases the lock between groups of entries.
     func walk(_ classify: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {

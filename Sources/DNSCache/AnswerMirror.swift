@@ -23,12 +23,11 @@ package protocol AnswerMirror: AnyObject, Sendable {
     /// Calls `changes`; the `store` and `remove` calls in it take effect together.
     func change(_ changes: () -> Void)
 
-    /// Stops the replies until `resume` was called as often as `suspend`.
     func suspend()
 
     func resume()
 
-    /// Returns the hits that the next `count` copies had since the previous pass over all copies.
+    /// Returns the hits of the next `count` copies since the previous pass.
     ///
     /// - Parameter position: 0 for the first call of a pass, then `next` of the previous result.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
@@ -37,7 +36,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 package struct MirroredHitStride: Sendable {
     package var hits: [MirroredHits] = []
 
-    /// Copies without hits, which the cache removes from a full mirror.
+    /// Copies without hits in a full mirror, for removal.
     package var idle: [MirroredHits] = []
 
     package var next: Int?
@@ -45,9 +44,7 @@ package struct MirroredHitStride: Sendable {
     package init() {}
 }
 
-/// Fields of a copied entry.
 package struct MirroredAnswer: Sendable {
-    /// Maximum octets of a copy's sections.
     package static let mostOctets = 500
     package static let mostTTLs = 16
 
@@ -63,10 +60,10 @@ package struct MirroredAnswer: Sendable {
 
     package let server: UInt16
 
-    /// Time from which the TTLs count, in milliseconds since `AnswerCache.origin`; may be negative.
+    /// Milliseconds since `AnswerCache.origin`, from which the TTLs count; may be negative.
     package let storedAt: Int64
 
-    /// Time of expiry or refresh, whichever is earlier, in milliseconds since `AnswerCache.origin`.
+    /// Expiry or refresh, whichever is earlier, in milliseconds since `AnswerCache.origin`.
     package let endsAt: Int64
 }
 
@@ -100,7 +97,6 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if `entry`, the header before this hit, must be offered to the mirror.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
@@ -134,9 +130,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if another answer matches some of the same queries.
-    ///
-    /// Then neither is offered, because the mirror cannot decide between them.
+    /// The mirror cannot decide between two answers that match the same queries.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -210,7 +204,6 @@ extension AnswerTable {
 // MARK: - Cache
 
 extension AnswerCache {
-    /// Replaces or removes the mirror.
     package func setMirror(_ mirror: (any AnswerMirror)?) {
         withTable { $0.acceptsOffers = false }
         walk { table, reference in table.ring[reference].isOffered ? .withdraw : .keep }
@@ -225,9 +218,7 @@ extension AnswerCache {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Returns the new hits on the next 256 copies, and counts them as cache hits.
-    ///
-    /// - Parameter position: 0 for the first call of a pass, then `next` of the previous result.
+    /// Counts the new hits on the next 256 copies as cache hits; `position` as in `newHits`.
     package func collectMirroredHits(
         from position: Int
     ) -> (hits: [MirroredHits], next: Int?) {
@@ -246,7 +237,7 @@ extension AnswerCache {
         return (stride.hits, stride.next)
     }
 
-    /// Returns the names in wire form; nil for an entry that the cache has removed.
+    /// Nil for an entry that the cache has removed.
     package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
         var names: [[UInt8]?] = []
         copies.inParts(of: 64) { copies in

@@ -85,7 +85,6 @@ struct AddressBlock {
             reply.storeBytes(of: octets, toByteOffset: right + offset, as: UInt64.self)
             offset += 8
         }
-        // An AAAA record has 28 octets: three groups of eight, and the last four octets.
         guard offset < size else { return }
         let octets = reply.bytes.uint32(at: left + offset).bigEndian
         let others = reply.bytes.uint32(at: right + offset).bigEndian

@@ -27,7 +27,6 @@ extension AnswerTable {
         )
     }
 
-    /// Returns the newest NOERROR or NXDOMAIN entry; `isHeld`: the table also has a failure.
     func newest(
         for question: Question,
         hash: UInt64? = nil,
@@ -79,7 +78,6 @@ extension AnswerTable {
         return nil
     }
 
-    /// Returns the cached answer, and counts a hit, while ``isBypassed`` is true.
     mutating func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

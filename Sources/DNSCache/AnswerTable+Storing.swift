@@ -8,7 +8,6 @@ extension AnswerTable {
     /// Maximum additional bucket splits in one insertion, in about 50 µs.
     private static var mostSplits: Int { 64 }
 
-    /// Stores an answer; returns false if the cache rejects its size.
     mutating func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: UInt64) -> Bool {
         let name = answer.question.name.octets
         let hash = hash ?? self.hash(name.rawSpan, type: answer.question.type.rawValue)
@@ -23,8 +22,7 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
-    /// A vendor's answer is always admitted: without it, the next query would cause another billed
-    /// call.
+    /// A vendor's answer is always admitted, because a repetition is billed.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -32,8 +30,6 @@ extension AnswerTable {
         return largeAnswers.admit(length, of: ring.capacity, now: now)
     }
 
-    /// Stores an answer of a snapshot; `age` is in seconds.
-    ///
     /// Returns false if the answer is too large, too old, or not newer than the cached answer.
     mutating func restore(
         _ answer: CachedAnswer,
@@ -87,7 +83,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes the entries that the new entry replaces; returns half of the sum of their hits.
+    /// Returns half of the sum of the hits of the removed entries.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -157,9 +153,7 @@ extension AnswerTable {
         }
     }
 
-    /// Removes an entry without a recent hit, otherwise a stale entry, otherwise any entry.
-    ///
-    /// Among equals, the entry nearest to the tail of the ring goes first.
+    /// Prefers an entry without a recent hit, then a stale entry, then the nearest to the tail.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min
@@ -189,9 +183,7 @@ extension AnswerTable {
 }
 
 extension EntryHeader {
-    /// True if this entry replaces `other`; a failure replaces only failures.
-    ///
-    /// An entry that is valid for all queries replaces entries of all variants.
+    /// An entry for all queries replaces entries of all variants; a failure replaces only failures.
     fileprivate func replaces(_ other: EntryHeader) -> Bool {
         guard variant == AnswerVariant.any.rawValue || variant == other.variant else {
             return false

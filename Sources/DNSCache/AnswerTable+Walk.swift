@@ -5,16 +5,14 @@ extension AnswerTable {
     enum Verdict {
         case keep, remove
 
-        /// Keep the entry, and remove its copy from the mirror.
         case withdraw
 
-        /// Keep the entry, and end this call of `walk`.
         case stop
 
         case expire(now: UInt64)
     }
 
-    /// Classifies at most `count` entries; returns the next position, nil at the end.
+    /// Returns the next position, nil at the end.
     mutating func walk(
         from position: Int,
         count: Int,

@@ -16,7 +16,6 @@ package struct AnswerTable: ~Copyable {
 
     var rotates: Bool
 
-    /// True if the workers must not answer queries from this table.
     var isBypassed = false
 
     var hitsByServer: [UInt64] = [0]
@@ -28,7 +27,7 @@ package struct AnswerTable: ~Copyable {
 
     var offers: [UInt64] = []
 
-    /// Octets of a typical entry; determines the maximum size of the index.
+    /// Octets of a typical entry, for the maximum size of the index.
     private static var expectedEntry: Int { 144 }
 
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
@@ -44,7 +43,7 @@ package struct AnswerTable: ~Copyable {
 
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Prefetches the entry of `hash`; reads the bucket that ``prefetchPlace(_:)`` has prefetched.
+    /// Reads the bucket that ``prefetchPlace(_:)`` has prefetched.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }
@@ -52,7 +51,6 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// Returns false only if the table has no entry with this hash; compares only its upper half.
     func mayContain(_ hash: UInt64) -> Bool {
         var probe = index.probe(hash)
         return index.next(&probe) != nil
@@ -60,9 +58,7 @@ package struct AnswerTable: ~Copyable {
 
     /// Replaces the query in `buffer` with its reply; on a miss, returns nil and keeps the query.
     ///
-    /// - Parameters:
-    ///   - limit: maximum octets of the reply, from 512 to the size of `buffer`.
-    ///   - now: milliseconds since `AnswerCache.origin`.
+    /// - Parameter limit: from 512 octets to the size of `buffer`.
     package mutating func answer(
         _ facts: QueryFacts,
         hash: UInt64? = nil,
@@ -78,7 +74,7 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh {
             ring[reference].noteRefresh()
-            // The copy in the mirror has expired; without the copy, a later hit stores a new one.
+            // A later hit stores a new copy in the mirror.
             withdraw(reference)
         } else if wantsOffer(entry) {
             noteOffer(entry.hash)
@@ -98,7 +94,6 @@ package struct AnswerTable: ~Copyable {
         )
     }
 
-    /// Writes a reply and returns its size in octets; `age` is in seconds.
     func write(
         _ reference: Int,
         age: UInt64,
@@ -145,7 +140,6 @@ package struct AnswerTable: ~Copyable {
         block.rotate(&buffer, to: turn % block.count)
     }
 
-    /// Returns the fresh entry for `query`, a failure only without a stale answer; nil on a miss.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         guard !isBypassed else { return nil }
         let type = query.facts.type.rawValue

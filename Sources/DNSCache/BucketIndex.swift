@@ -68,13 +68,11 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Starts a search, which visits the slots twice if both buckets of `hash` are the same.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
     }
 
-    /// Returns the reference of the next slot with the upper half of the hash; nil at the end.
     func next(_ probe: inout Probe) -> Int? {
         while true {
             while probe.slot < probe.end {
@@ -96,7 +94,6 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Changing
 
-    /// Returns false if both buckets of `hash` are full.
     mutating func insert(_ reference: Int, hash: UInt64) -> Bool {
         let first = first(hash)
         let second = second(hash)
@@ -131,11 +128,9 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Growing
 
-    /// Splits buckets if the load factor is high; called once per insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % load, both buckets of a hash may be full. A doubling that has begun continues
-        // with each insertion, because a bucket that is not yet split has twice the load of the
-        // others.
+        // Above 70 % load, both buckets of a hash may be full. A doubling must not stop, because
+        // the buckets that are not yet split have twice the load.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return
@@ -144,7 +139,6 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Splits one bucket; returns false if the index has its maximum size.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {
         guard count < most else { return false }
         split(ring)
@@ -173,7 +167,6 @@ struct BucketIndex: ~Copyable {
         mask = Self.fewest - 1
     }
 
-    /// Releases the memory of removed buckets; returns true if the caller must call again.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -207,8 +200,7 @@ struct BucketIndex: ~Copyable {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// Returns the first slot of bucket `number & mask`, or of the bucket whose split will create
-    /// it.
+    /// A bucket that does not exist yet is part of the bucket whose split will create it.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

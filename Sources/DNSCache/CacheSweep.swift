@@ -7,13 +7,10 @@ package import DNSWire
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
-    /// Returns true for an entry to remove; the last argument is the source number (`server`).
+    /// Returns true for an entry to remove; the number is `CachedAnswer.server`.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
-    /// Returns true for an entry to remove.
-    ///
-    /// The number is the source number (`server`). `sections` returns the records in wire format,
-    /// with compressed names.
+    /// Returns true for an entry to remove; `sections` returns records with compressed names.
     package typealias ContentJudge = (
         RecordType, UInt16, _ isNegative: Bool, _ sections: () -> [UInt8]
     ) -> Bool
@@ -22,10 +19,10 @@ package struct CacheSweep {
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// Milliseconds since `AnswerCache.origin`; entries stored later are skipped, nil for none.
+    /// In milliseconds since `AnswerCache.origin`.
     private let youngest: Int64?
 
-    /// Position in the ring buffer; nil when only unused memory is left to release.
+    /// Nil when only unused memory is left to release.
     private var position: Int? = 0
 
     private let lapEnd: Int
@@ -50,7 +47,6 @@ package struct CacheSweep {
         }
     }
 
-    /// Removes entries stored up to `now` for which `classify` returns true.
     package init(
         removingFrom cache: AnswerCache,
         now: Instant,
@@ -63,7 +59,6 @@ package struct CacheSweep {
         }
     }
 
-    /// Removes entries stored up to `now` by their content.
     package init(
         removingByContent cache: AnswerCache,
         now: Instant,
@@ -94,10 +89,7 @@ package struct CacheSweep {
 
     // MARK: - Steps
 
-    /// True if the caller must run the remaining steps without pauses.
-    ///
-    /// Insertions move old entries to the head of the ring, where a slow sweep might never reach
-    /// them.
+    /// True if the caller must no longer pause, because insertions move old entries to the head.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
     /// Returns true if more steps are needed.

@@ -6,7 +6,6 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records that follow the question in a reply.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.
@@ -14,7 +13,6 @@ package struct CachedAnswer: Sendable {
 
     package var source: AnswerSource
 
-    /// Source number of the vendor server or upstream.
     package var server: UInt16
 
     /// A trusted source validated all records (RFC 4035 §3.2.3).
@@ -62,7 +60,7 @@ package struct FreshAnswer: Sendable {
     package var age: UInt32
 }
 
-/// Newest NOERROR or NXDOMAIN answer, for a failed resolution (RFC 8767).
+/// Newest NOERROR or NXDOMAIN answer (RFC 8767).
 package struct StaleAnswer: Sendable {
     /// Answer with the TTLs for the client; its lifetime is 0, so that it is not cached again.
     package var answer: CachedAnswer
@@ -72,7 +70,7 @@ package struct StaleAnswer: Sendable {
     /// Seconds; nil if the answer is fresh.
     package var expiredFor: UInt64?
 
-    /// True until a cached failure expires; until then, there is no new resolution.
+    /// A cached failure prevents a new resolution.
     package var isHeld: Bool
 }
 
@@ -86,7 +84,7 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
 
     package static let any = AnswerVariant(rawValue: 0xFF)
 
-    /// Creates the variant for queries with these bits: DO (RFC 4035 §3.2.1) and CD (§3.2.2).
+    /// RFC 4035 §3.2.1 (DO) and §3.2.2 (CD).
     package init(dnssecOK: Bool, checkingDisabled: Bool) {
         rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
     }
@@ -99,7 +97,6 @@ package enum AnswerSource: UInt8, Sendable, CaseIterable {
 
     case upstream
 
-    /// This daemon: special names and names in the settings.
     case local
 }
 
@@ -132,7 +129,6 @@ package struct CacheEntry: Sendable, Equatable {
 
     package var isAuthentic: Bool
 
-    /// Records with current TTLs.
     package var sections: AnswerSections
 
     package var message: Message? { sections.message(to: Question(name: name, type: type)) }
@@ -153,6 +149,5 @@ package struct CacheNumbers: Sendable, Equatable {
 
     package var expired: UInt64 = 0
 
-    /// Entries marked stale before their TTL ended.
     package var markedStale: UInt64 = 0
 }

@@ -93,12 +93,12 @@ extension EntryHeader {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// True during the lifetime; avoids the slow division of `age(_:)`.
+    /// Avoids the slow division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
-    /// True during the stale window (RFC 8767).
+    /// RFC 8767.
     func isStale(_ now: UInt64) -> Bool {
         let age = age(now)
         return age >= UInt64(lifetime) && age < end
@@ -112,7 +112,6 @@ extension EntryHeader {
         )
     }
 
-    /// Age that no entry reaches.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
     func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
@@ -135,7 +134,7 @@ extension EntryHeader {
 extension EntryHeader {
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
-    /// True for a cached failure, such as SERVFAIL (RFC 8767 §5).
+    /// Includes SERVFAIL (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
     private static var authentic: UInt8 { 0x80 }
@@ -144,7 +143,6 @@ extension EntryHeader {
 
     var source: UInt8 { origin & 0x1F }
 
-    /// True if the mirror can store a copy of the entry, and has none.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
@@ -157,13 +155,10 @@ extension EntryHeader {
 
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// AD flag of an authentic entry, computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
     /// Returns the cost of moving the entry to the head of the ring; nil if the entry must be
     /// evicted.
-    ///
-    /// A stale entry costs more, so that stale entries are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }
@@ -172,7 +167,6 @@ extension EntryHeader {
 }
 
 struct Demand: Equatable {
-    /// The upper two bits are `isNew` and `isAgain`.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }
@@ -189,7 +183,7 @@ struct Demand: Equatable {
         bits = min(hits, ~Self.flags) | (isNew ? 0x8000_0000 : 0)
     }
 
-    /// Counts a hit; the count wraps around after 2^30 hits.
+    /// The count wraps around after 2^30 hits.
     mutating func noteHit() { bits = (bits &+ 1) | Self.flags }
 
     mutating func noteHits(_ times: UInt64) {

@@ -45,12 +45,11 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
-    /// Returns the octets between the entry and the tail, where eviction starts.
     func distanceFromTail(_ reference: Int) -> Int {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
 
-    /// Counts a hit; returns the header before this hit.
+    /// Returns the header before this hit.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: `header(_:)` returns the address of a valid header.
         let header = unsafe header(reference)
@@ -115,7 +114,6 @@ struct EntryRing: ~Copyable {
         body(&sections)
     }
 
-    /// Prefetches the first two cache lines.
     func prefetch(_ reference: Int) {
         // SAFETY: the addresses are not dereferenced.
         let start = unsafe UnsafeRawPointer(base) + (reference - 8)
@@ -135,7 +133,7 @@ struct EntryRing: ~Copyable {
         head + bridge(for: length) + length - tail <= capacity
     }
 
-    /// Appends an entry, for which ``hasRoom(for:)`` must be true; returns its reference.
+    /// Requires ``hasRoom(for:)``.
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],
@@ -179,7 +177,7 @@ struct EntryRing: ~Copyable {
     /// Maximum octets that one call releases, in about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Releases the memory of dead entries at the tail; returns true if more remain.
+    /// Returns true if dead entries remain at the tail.
     mutating func giveBackDead(atMost count: Int) -> Bool {
         let from = tail
         var left = count
@@ -198,8 +196,6 @@ struct EntryRing: ~Copyable {
         return tail > from && tail < head && !isLive(reference(at: tail))
     }
 
-    /// Moves the oldest entry to the head and returns its new reference.
-    ///
     /// There is always space, because the former place becomes free.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
@@ -223,7 +219,6 @@ struct EntryRing: ~Copyable {
         head += count
     }
 
-    /// Returns the octets to skip, so that an entry does not cross the end of the block.
     private func bridge(for length: Int) -> Int {
         let rest = capacity - head % capacity
         return rest < length ? rest : 0

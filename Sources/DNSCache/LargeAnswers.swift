@@ -2,8 +2,7 @@
 
 /// Limit on the part of the ring buffer that large answers can use.
 ///
-/// Otherwise, the owner of a domain could evict all other answers with a thousand queries for
-/// answers of 64 KiB, and so cause billed vendor calls.
+/// Otherwise, the owner of a domain could evict all other answers with a thousand queries.
 struct LargeAnswers: Equatable {
     /// In octets.
     static let threshold = 2 << 10
@@ -14,16 +13,10 @@ struct LargeAnswers: Equatable {
     private var used = 0
     private var latest: UInt64 = 0
 
-    /// Returns true and counts the entry; returns false if the entry is large and the share is
-    /// full.
+    /// Returns true and counts the entry, unless the entry is large and the share is full.
     ///
     /// The share is an eighth of the ring buffer, but at least 128 KiB. Seven octets of small
-    /// answers free one octet of the share.
-    ///
-    /// - Parameters:
-    ///   - length: octets of the entry.
-    ///   - capacity: octets of the ring buffer.
-    ///   - now: milliseconds since `AnswerCache.origin`.
+    /// answers free one octet of the share. `now` is in milliseconds.
     mutating func admit(_ length: Int, of capacity: Int, now: UInt64) -> Bool {
         guard length > Self.threshold else {
             used -= min(used, length / 7)

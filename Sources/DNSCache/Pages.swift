@@ -11,7 +11,7 @@ struct Pages: ~Copyable {
 
     static var size: Int { 4096 }
 
-    /// Stops the process on failure; see ``fits(octets:)``.
+    /// Stops the process on failure.
     init(octets: Int) {
         self.octets = (octets + Self.size - 1) & -Self.size
         guard let block = unsafe Self.map(self.octets) else {
@@ -44,12 +44,11 @@ struct Pages: ~Copyable {
         unsafe munmap(start, octets)
     }
 
-    /// Returns the memory between two offsets, multiples of `size`, to the system; it then reads as
-    /// zero.
+    /// Returns the memory between two offsets, multiples of `size`, to the system.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")
-        // On a system with larger pages than `size`, madvise may fail, and the memory stays in use.
+        // madvise may fail on a system with larger pages than `size`.
         // SAFETY: the range is inside the block, and the owner guarantees that it is unused.
         _ = unsafe madvise(start + first, end - first, MADV_DONTNEED)
     }

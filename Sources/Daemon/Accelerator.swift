@@ -12,8 +12,7 @@ internal import Resolver
 
 /// Controller of the BPF program that answers loopback clients with copies of cache entries.
 ///
-/// Counts the hits in the kernel once a second, and in ``collect()`` before a control verb reads
-/// them.
+/// Counts the hits once a second, and before a control verb reads them.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
@@ -24,10 +23,9 @@ final class Accelerator: ManagedAccelerator {
     private(set) var kernel: KernelAnswers?
     private var obstacle = "not started"
 
-    /// Error of the load; nil if the load succeeded, or was not attempted.
+    /// Nil if the load succeeded, or was not attempted.
     private var failure: AccelerationError?
 
-    /// Nil until the delay before the load begins.
     private var delay: Waiter?
 
     private var loading: Loading?
@@ -50,7 +48,6 @@ final class Accelerator: ManagedAccelerator {
 
     private var suspensions = 0
 
-    /// Assumed, because the BPF program measures no latency.
     private static let latency: Duration = .microseconds(1)
 
     private static let interval: Duration = .seconds(1)
@@ -69,8 +66,7 @@ final class Accelerator: ManagedAccelerator {
 
     /// Creates the thread that loads the BPF program, before the daemon drops its capabilities.
     ///
-    /// The thread waits for `start`, because the verification (50 ms of CPU time) would delay the
-    /// first answers.
+    /// The thread waits for `start`, because the verification takes 50 ms of CPU time.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
@@ -100,7 +96,6 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Returns false if `stop` was called.
     func wait(_ time: Duration) async -> Bool {
         guard !isStopped else { return false }
         let waiter = Waiter()
@@ -139,8 +134,6 @@ final class Accelerator: ManagedAccelerator {
     }
 
     /// Returns a warning if acceleration is required, but was not tested.
-    ///
-    /// The program may still be loading, or the daemon started with `accelerate.loopback: off`.
     func warning(startingWith settings: Settings) -> String? {
         guard settings.accelerate.loopback == .required, kernel == nil, failure == nil else {
             return nil
@@ -185,9 +178,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Changing
 
-    /// Applies new settings to the BPF program.
-    ///
-    /// The program answers over IPv4 if `allow` contains 127.0.0.0/8, over IPv6 if it contains ::1.
+    /// Answers over IPv4 need 127.0.0.0/8 in `allow`, answers over IPv6 need ::1.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -215,7 +206,6 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Counting
 
-    /// Counts the hits of the first 4,096 copies.
     package func collect() {
         var pass = Pass()
         for _ in 0..<Self.mostSteps {
@@ -241,7 +231,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Counts the hits of the next 256 copies; returns true if more follow.
+    /// Returns true if more copies follow.
     private func step(_ pass: inout Pass) -> Bool {
         let (found, next) = cache.collectMirroredHits(from: pass.position)
         for hits in found {

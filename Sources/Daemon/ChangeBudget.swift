@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit on reactions to network changes, for example of an interface that flaps.
+/// Limit on reactions to network changes.
 ///
 /// The first `burst` reactions are immediate; further reactions are allowed once per `interval`.
 struct ChangeBudget: Sendable, Hashable {

@@ -7,7 +7,7 @@ internal import Net
 // MARK: - Libraries and certificates
 
 extension Daemon {
-    /// Loads libcurl, OpenSSL and the system's certificates (6 MiB) on a thread, if needed.
+    /// Loads libraries and the system's certificates (6 MiB) on a thread, if needed.
     func prepareHTTP() {
         let (needsHTTP, needsTrust) = (components.needsHTTP, components.trustsSystem)
         let mayNeedTLS = components.mayLearnTLS
@@ -49,8 +49,6 @@ extension Daemon {
         }
     }
 
-    /// Clears the faults of the `ca-file` options after a reload, and of unused system
-    /// certificates.
     func forgetCertificateFaults(of old: Settings) {
         let files =
             old.vendors.map(\.client.certificateFile) + old.upstreams.map(\.caFile) + [
@@ -73,7 +71,6 @@ extension Settings {
 extension Components {
     fileprivate var needsHTTP: Bool { http != nil || upstreamHTTP != nil }
 
-    /// Servers from the network or a file may use TLS.
     fileprivate var mayLearnTLS: Bool { settings.upstreams.contains { $0.from != nil } }
 
     fileprivate var trustsSystem: Bool {

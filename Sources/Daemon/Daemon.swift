@@ -30,7 +30,6 @@ package final class Daemon {
     var cacheFile: CacheFile?
     let reloads = CoalescingQueue<ReloadReply?>()
 
-    /// Reloads, settings checks and releases of replaced routes.
     let settingsQueue = SerialQueue()
 
     var sweeping: Task<Int, Never>?
@@ -50,12 +49,9 @@ package final class Daemon {
 
     var life = MetricsReport.Life()
 
-    /// By file.
     var certificateFaults: [String: String] = [:]
 
     /// Files from which the daemon has never read a CA certificate.
-    ///
-    /// The certificates of a file that becomes invalid later remain in use.
     var absentCertificates: Set<String> = [] {
         didSet { network.portal.canVerify = absentCertificates.isEmpty }
     }
@@ -65,7 +61,6 @@ package final class Daemon {
 
     let own = OwnQuery()
 
-    /// Maximum wait for pending queries after SIGTERM.
     static let drainTime: Duration = .seconds(2)
 
     static let dumpedQueries = 100
@@ -126,7 +121,6 @@ package final class Daemon {
             let socket = firstControlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // The hosts files have priority over all other answers.
             await hosts.start()
             if components.settings.upstreams.contains(where: { $0.from == .network }) {
                 await network.learnResolvers(dependencies)
@@ -163,7 +157,7 @@ package final class Daemon {
         startVendors(components.vendors)
         startFleet()
         components.resolver.prefetcher.start()
-        // The next steps take 0.5 ms, so the first queries come first.
+        // The first queries come before the next steps.
         await Task.yield()
         network.followResolvers(dependencies)
         network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
@@ -182,7 +176,6 @@ package final class Daemon {
                 await dumpRecords()
                 continue
             }
-            // This loop must handle signals while the disk does not respond.
             ServiceLoop.task { [self] in _ = await reload() }
         }
         // The health check would fail after `drain` has stopped the workers.
@@ -205,7 +198,7 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Drops the capabilities of this thread and of later threads; a failure is logged.
+    /// A failure is logged.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
@@ -229,7 +222,6 @@ package final class Daemon {
         }
     }
 
-    /// Starts the metrics servers; a failure does not stop the daemon.
     private func startObservation() {
         let settings = components.settings.metrics
         scrapePoints.serve(scrapePoints.bind(settings), as: settings)
@@ -245,9 +237,8 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket, or logs a failure and returns nil.
-    ///
-    /// Only a process that still has its capabilities can give the socket to any group.
+    /// Opens the control socket, or logs a failure and returns nil; setting its group needs
+    /// capabilities.
     private func firstControlSocket() -> GroupSocket? {
         do throws(SocketError) {
             return try controlSocket()

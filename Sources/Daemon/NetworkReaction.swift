@@ -12,8 +12,7 @@ internal import Upstream
 
 /// Handler of network changes and of a resume from sleep.
 ///
-/// Closes connections that would hang for minutes, repeats pending calls, and marks cached answers
-/// stale, because they may be correct only in the old network.
+/// Cached answers may be correct only in the old network, and old connections would hang.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
@@ -37,11 +36,9 @@ final class NetworkReaction {
     private let translation: AddressTranslation
     private var pace = NetworkWatch.Pace()
 
-    /// Next allowed test of IPv4 and IPv6 after a change of the DNS servers.
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
-    /// Changes that came during a sweep; the next sweep handles them.
     private var waiting: LearnedNetwork.Change?
     private var isRemoving = false
 
@@ -52,7 +49,6 @@ final class NetworkReaction {
 
     private var isRenewalLate = false
 
-    /// Marks the cache stale at the next time that `renewals` allows.
     private lazy var renewal = Alarm(components.clocks) { [weak self] in self?.markStale() }
 
     /// Limit on removals of synthesized answers, which can cause billable calls.
@@ -78,13 +74,11 @@ final class NetworkReaction {
         network.onChange = { [weak self] in self?.resolversChanged($0, $1) }
         network.onPortal = { [weak self] in self?.portalChanged($0) }
         if components.settings.portal == .off { network.endPortal() }
-        // A reload also rereads the files that list the DNS servers of the network.
         resolvers?.changed()
     }
 
     // MARK: - Resolvers of the network
 
-    /// Waits for at most ``resolverWait``.
     func learnResolvers(_ dependencies: Dependencies) async {
         followResolvers(dependencies)
         _ = await firstReport.wait(until: components.clocks.now() + Self.resolverWait)
@@ -120,7 +114,6 @@ final class NetworkReaction {
             if !isRemoving { removeInvalid() }
         }
         guard change.hasOtherServers else { return }
-        // Limits the tests, which open connections.
         let now = components.clocks.now()
         if let earliest = nextTest, now < earliest { return test.bring(forward: earliest) }
         testFamilies()
@@ -141,7 +134,6 @@ final class NetworkReaction {
     }
 
     private func testFamilies() {
-        // `startTranslation` begins the first test.
         guard components.nat64.onChange != nil else { return }
         let now = components.clocks.now()
         nextTest = now + pace.next(now)
@@ -149,7 +141,6 @@ final class NetworkReaction {
         components.nat64.networkChanged()
     }
 
-    /// Starts or ends the bypass of the cache and of the answers in the kernel.
     private func portalChanged(_ isOn: Bool) {
         let mirror = components.cache.setBypassed(isOn)
         if isOn { suspended = mirror } else { suspended?.resume() }
@@ -203,7 +194,6 @@ final class NetworkReaction {
         }
     }
 
-    /// Uses the NAT64 prefix of a router advertisement, if valid.
     private func take(_ announced: AnnouncedPrefix, _ link: String) {
         guard let network = IPAddress(octets: announced.octets),
             let range = IPPrefix(containing: network, length: announced.length),
@@ -221,8 +211,7 @@ final class NetworkReaction {
 
     /// Removes answers that depend on the NAT64 prefix.
     ///
-    /// At the limit ``removals``, negative and synthesized answers of vendors stay cached until the
-    /// next allowed time, because their replacement needs billable calls.
+    /// At the limit ``removals``, answers of vendors stay, because their replacement is billed.
     func removeTranslated() {
         let later = removals.spend(components.clocks.now())
         removal.set(later)
@@ -255,7 +244,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Handles a network change or a resume; a large cache is marked stale in several steps.
+    /// A large cache is marked stale in several steps.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         portal.networkChanged()
@@ -275,7 +264,6 @@ final class NetworkReaction {
         markStale()
     }
 
-    /// Marks all answers stale, immediately or at the next time that `renewals` allows.
     private func markStale() {
         let clocks = components.clocks
         if let instant = renewals.spend(clocks.now()) {

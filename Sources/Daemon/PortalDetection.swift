@@ -12,20 +12,16 @@ internal import Upstream
 final class PortalDetection {
     nonisolated static let probation: Duration = .seconds(5)
 
-    /// Report of NetworkManager.
     private var isReported = false
 
     /// Interface on which a router has announced a portal (RFC 8910).
     private var announcement: String?
 
-    /// Nil if there is no sign of a portal.
     private var answersAtFailure: UInt64?
 
-    /// ``probation`` has ended without an answer.
     private var isBlocked = false
 
-    /// False without the system's CA certificates: then a rejected certificate is no sign of a
-    /// portal.
+    /// False without CA certificates: a rejected server certificate is then no sign of a portal.
     var canVerify = true
 
     private let clocks: Clocks

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Answers the common form of queries on the loopback device (see `QueryView`), inside the client's
-// system call. All other packets pass unchanged. `scripts/bpf` compiles this file to `answer.inc`.
+// system call. `scripts/bpf` compiles this file to `answer.inc`.
 //
 // The program writes to packets through helpers: for direct writes, the kernel would copy every
-// shared packet, and most loopback packets are shared. Without CAP_PERFMON, the verifier adds a
-// slow speculation barrier to the first write to a stack slot, unless a helper has filled the slot.
-// Therefore a helper loads the headers, and names stay in the packet.
+// shared packet. Without CAP_PERFMON, the verifier adds a slow speculation barrier to the first
+// write to a stack slot, unless a helper has filled the slot.
 //
 // Numbers that the compiler may spill to the stack have 64 bits, because the verifier of Linux 6.1
 // treats shorter numbers as partial pointers.
@@ -14,7 +13,7 @@
 
 enum { PASSED = -1, ANSWERED = 0 };
 
-/// Up to the last used field (linux/bpf.h).
+/// Fields up to the last used field (linux/bpf.h).
 struct __sk_buff {
     u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority;
     u32 ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end, napi_id, family;
@@ -31,7 +30,7 @@ static long (*const skb_load)(const struct __sk_buff *, u32 offset, void *, u32 
 static long (*const skb_resize)(struct __sk_buff *, u32 count, u64) = (void *)38;
 static u64 (*const boottime)(void) = (void *)125;
 
-/// The loader replaces the placeholder by the address of a map, or of the state.
+/// The loader replaces the placeholder.
 #define MAP(number)                                                                                    \
     ({                                                                                                 \
         void *map;                                                                                     \
@@ -39,7 +38,7 @@ static u64 (*const boottime)(void) = (void *)125;
         map;                                                                                           \
     })
 
-/// The verifier rejects variables in pointer arithmetic without CAP_PERFMON (Spectre).
+/// Without CAP_PERFMON, the verifier rejects variables in pointer arithmetic (Spectre).
 #define TIMES4(step, first) step(first) step(first + 1) step(first + 2) step(first + 3)
 #define TIMES16(step, first)                                                                           \
     TIMES4(step, first) TIMES4(step, first + 4) TIMES4(step, first + 8) TIMES4(step, first + 12)
@@ -50,11 +49,11 @@ static u64 (*const boottime)(void) = (void *)125;
 /// Makes the compiler emit the bounds checks for the verifier.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
-/// Computes a packet pointer here; the verifier rejects the variable offset of a shared pointer.
+/// Computes a packet pointer here, because the verifier rejects a pointer that branches share.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
-/// Forbids to move stores across this place. The verifier of Linux 6.1 requires that the first of
-/// the eight octets of a spilled number is stored last.
+/// Keeps the order of stores: the verifier of Linux 6.1 requires that the first of the eight octets
+/// of a spilled number is stored last.
 #define LAST() asm volatile("" : : : "memory")
 
 INLINE int is_same(const struct answer_listener *listener, const u32 *address, u16 family, u16 port) {
@@ -143,7 +142,6 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (skb->gso_size != 0 || skb->vlan_present || skb->len > 0x1FF)
         return PASSED;
 
-    // One question, and at most an OPT record without options.
     if (swap16(heads->count) != skb->len - udp_at || heads->source == 0)
         return PASSED;
     // On loopback, the kernel computes the checksum of the pseudo-header only.
@@ -270,7 +268,6 @@ aged:
             goto undone;
     }
     const u32 slot = known->slot;
-    // AD only for clients that set AD or DO.
     const u16 wanted = 0x000F | (swap16(heads->flags) & 0x0020) | (tail.opt[7] & 0x80) >> 2;
     heads->flags = swap16(0x8080 | (swap16(heads->flags) & 0x0110) | (known->flags & wanted));
     heads->answers = swap16(known->counts[0]);
@@ -278,7 +275,7 @@ aged:
     LAST();
     heads->authorities = swap16(known->counts[1]);
 
-    // A full barrier, because the operation has a result.
+    // The result makes this operation a full barrier.
     key = 0;
     u64 fence = 0;
     asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(fence) : "r"(&key) : "memory");
@@ -294,7 +291,7 @@ aged:
     heads->ports = heads->ports >> 16 | heads->ports << 16;
     if (udp_at == ETHERNET + sizeof(struct ipv4)) {
         struct ipv4 *const ip = &frame.v4;
-        // Updated, not computed, so that a wrong checksum stays wrong.
+        // A wrong checksum must stay wrong.
         const u16 all = swap16(reply_octets - ETHERNET);
         ip->check = ~folded((u64)(u16)~ip->check + (u16)~ip->count + all);
         ip->count = all;

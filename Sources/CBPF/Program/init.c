@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Init process for `scripts/bpf --kernel`. Runs the BPF program on one query: first with all
-// capabilities, then with those of the daemon, for which the verifier is strictest. Prints "taken"
-// on success, otherwise an error. Then powers off the machine.
+// capabilities, then with those of the daemon. Prints "taken" on success, then powers off the
+// machine.
 #include "../include/CBPF.h"
 #include <arpa/inet.h>
 #include <linux/capability.h>
@@ -27,7 +27,6 @@ static int drop_capabilities(void) {
     return (int)syscall(SYS_capset, &header, data);
 }
 
-/// Returns the name of the failed item, or NULL.
 static const char *fault(void) {
     struct bpf_answering answering;
     bpf_failure failure;

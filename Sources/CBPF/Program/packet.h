@@ -64,7 +64,7 @@ struct frame {
     struct heads heads;
 } __attribute__((aligned(8)));
 
-/// The last eight octets of the name (for a short name, also of the DNS header), and the rest.
+/// `last` has the last eight octets of the name, or of the DNS header before a short name.
 struct tail {
     u64 last;
     u16 type, class;
@@ -73,7 +73,6 @@ struct tail {
 
 enum { LARGEST_PAYLOAD = 1232, LEAST_LIMIT = 512 };
 
-/// Ones' complement sum of 16-bit words, in either byte order.
 INLINE u16 folded(u64 sum) {
     sum = (sum & 0xFFFFFFFF) + (sum >> 32);
     sum = (sum & 0xFFFF) + (sum >> 16);

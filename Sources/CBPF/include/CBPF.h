@@ -5,7 +5,7 @@
 #include "answer.h"
 #include <stddef.h>
 
-/// -1 for a descriptor that is not open.
+/// A descriptor that is not open is -1.
 struct bpf_answering {
     int maps[ANSWER_MAPS];
     int program;
@@ -15,7 +15,7 @@ struct bpf_answering {
     uint32_t entries;
 };
 
-/// For example "the BPF program".
+/// Name of the failed item.
 typedef const char *bpf_failure;
 
 /// Creates maps for `entries` answers and loads the program.
@@ -31,13 +31,11 @@ void bpf_answering_close(struct bpf_answering *answering);
 /// Returns a negated errno on failure: EINVAL from kernels before 6.6.
 int bpf_answering_attach(const struct bpf_answering *answering, int device);
 
-/// Returns a negated errno on failure.
 int bpf_loopback_device(void);
 
 /// Adds or replaces an answer; returns -E2BIG if the map is full.
 ///
-/// The caller sets the fixed fields of `answer`. `name` is in wire form; TTL offsets count from the
-/// start of a DNS message.
+/// The caller sets the fixed fields of `answer`. TTL offsets count from the start of a DNS message.
 int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struct answer *answer,
                       const uint8_t *name, const uint8_t *ttl_offsets, const uint8_t *sections);
 
@@ -52,8 +50,6 @@ void bpf_answering_families(struct answer_state *state, uint32_t families);
 
 uint64_t bpf_answering_hits(const struct bpf_answering *answering, uint32_t slot);
 
-/// Runs the program on one Ethernet frame, in a buffer of `room` octets.
-///
 /// Returns the size of the reply frame, 0 if the program does not answer, or a negated errno.
 int bpf_answering_try(const struct bpf_answering *answering, uint8_t *frame, uint32_t count,
                       uint32_t room);
@@ -61,10 +57,8 @@ int bpf_answering_try(const struct bpf_answering *answering, uint8_t *frame, uin
 /// Sets the secrets of the hash, before any answer is added.
 void bpf_answering_secrets(struct answer_state *state, const uint64_t *secrets);
 
-/// Returns the key of a question; `name` is in wire form.
 uint64_t bpf_answering_key(const struct answer_state *state, const uint8_t *name, uint8_t count,
                            uint16_t type, uint8_t variant);
 
-/// Sets at most `ANSWER_LISTENERS` addresses, between `begin` and `end`.
 void bpf_answering_listen(struct answer_state *state, const struct answer_listener *listeners,
                           uint32_t count);

@@ -13,10 +13,9 @@ enum {
 
     ANSWER_OPT_OCTETS = 11,
 
-    /// With the other fields and the kernel's header, fills whole cache lines.
     ANSWER_OCTETS = 768,
 
-    /// The first secrets are for the full 64-bit words of a name.
+    /// Follows the secrets of the full 64-bit words.
     ANSWER_SECRET_OF_LAST = ANSWER_NAME_OCTETS / 8,
     ANSWER_SECRET_OF_TYPE,
     ANSWER_SECRETS,
@@ -29,7 +28,6 @@ enum {
     ANSWER_IPV6 = 2
 };
 
-/// Placeholders in the program.
 enum { ANSWER_MAP_STATE, ANSWER_MAP_ANSWERS, ANSWER_MAP_HITS, ANSWER_MAPS };
 
 struct answer_listener {
@@ -39,11 +37,10 @@ struct answer_listener {
     /// Network byte order.
     uint16_t port;
 
-    /// 4 or 6.
+    /// IP version.
     uint16_t family;
 };
 
-/// Only element of the state map.
 struct answer_state {
     /// 0 disables all answers.
     uint32_t families;
@@ -64,7 +61,6 @@ struct answer {
     uint64_t stored_at;
     uint64_t ends_at;
 
-    /// Index in the map of hits.
     uint32_t slot;
     uint16_t type;
     uint8_t variant;
@@ -74,7 +70,6 @@ struct answer {
     uint16_t flags;
     uint16_t section_count;
 
-    /// Records in each section.
     uint8_t counts[3];
     uint8_t ttl_count;
 
@@ -93,16 +88,14 @@ static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octe
     return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
 }
 
-/// Returns the 64-bit words for a name; the last word has at least one unused octet.
+/// The last word has at least one unused octet.
 static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name_count) {
     return name_count / 8 + 1;
 }
 
-/// Adds eight octets of the name with the secret for their position to the hash.
+/// NH (RFC 4418 section 5.2) over 32-bit halves, because BPF has no 128-bit products.
 ///
-/// NH (RFC 4418 section 5.2) over 32-bit halves, because BPF has no 128-bit products. An attacker
-/// can make two keys equal with a probability of at most 2^-32; then one of the answers has no
-/// copy.
+/// An attacker can make two keys equal with a probability of at most 2^-32.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
                                                                        uint64_t octets,
                                                                        uint64_t secret) {

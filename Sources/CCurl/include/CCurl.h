@@ -14,7 +14,7 @@ const char *curl_library_load(void);
 
 bool curl_library_is_loaded(void);
 
-/// Returns true if libcurl's `free` erases the block. For tests.
+/// For tests.
 bool curl_library_erases(void *block);
 
 /// A result other than `size * count` aborts the transfer.
@@ -67,7 +67,6 @@ static inline CURLcode curl_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_callb
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
 
-/// Sets the body, which libcurl copies.
 static inline CURLcode curl_easy_set_body(CURL *easy, const void *octets, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, octets);
@@ -94,10 +93,10 @@ static inline void *curl_easy_get_tls(CURL *easy) {
     return tls != NULL && tls->backend == CURLSSLBACKEND_OPENSSL ? tls->internals : NULL;
 }
 
-/// Replaces the query of `parsed` by the query of `text`; returns false if `text` must be parsed.
+/// Returns false if `text` must be parsed, because libcurl changes escaped octets, and `#` ends the
+/// query.
 ///
-/// `base` is the parsed URL with the question mark. libcurl changes escaped octets to lower case,
-/// and `#` ends the query.
+/// `base` is the parsed URL with the question mark.
 static inline bool curl_url_set_query(CURLU *parsed, const char *base, const char *text) {
     const size_t length = strlen(base);
     if (parsed == NULL || strncmp(text, base, length) != 0)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Includes no system header, which would hide declarations of Swift's Glibc.
+// System headers would hide declarations of Swift's Glibc.
 #pragma once
 #include <stddef.h>
 
-/// Declared in <sys/socket.h> only with _GNU_SOURCE.
+/// The twin of `struct mmsghdr`, which needs _GNU_SOURCE.
 struct datagram_header {
     void *name;
     unsigned int name_octets;
@@ -36,16 +36,12 @@ int datagrams_never_fragment(int fd, int is_ipv6);
 /// Sets both buffer sizes, above the system limit if permitted; returns the receive buffer size.
 int datagrams_raise_buffers(int fd, int octets);
 
-/// Closes the socket; its descriptor then refers to /dev/null.
-///
-/// Returns 0 or a negated errno; after an error the socket is open.
+/// Closes the socket, whose descriptor then refers to /dev/null; returns 0 or a negated errno.
 int datagrams_replace_with_null(int fd);
 
-/// Returns 1 if the receive buffer has a datagram.
 int datagrams_are_unread(int fd);
 
 /// Returns the number of processors that this process may use, at least 1.
 int processors_allowed(void);
 
-/// One packet-info message of either family.
 enum { DATAGRAM_CONTROL_OCTETS = 64 };

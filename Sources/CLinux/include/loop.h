@@ -31,16 +31,15 @@ int linux_signalfd_next(int fd);
 /// Names the calling thread; `name` has at most 15 octets.
 int linux_name_thread(const char *name);
 
-/// Unblocks the signal of `linux_join_interrupting` in the calling thread.
 int linux_allow_interrupts(void);
 
-/// Interrupts the system calls of a thread (pthread_t), and joins it; returns 0 or an error number.
+/// Interrupts and joins a thread (pthread_t); returns 0 or an error number.
 int linux_join_interrupting(unsigned long thread);
 
 /// Forbids core dumps, new privileges, and access by other processes of the user.
 int linux_close_process(void);
 
-/// Opens /dev/null for each standard descriptor that is closed; `access` is O_RDWR or O_RDONLY.
+/// `access` is O_RDWR or O_RDONLY.
 int linux_open_standard_descriptors(int access);
 
 /// Keeps only CAP_NET_BIND_SERVICE in the calling thread and its later threads (capset(2)).
@@ -52,7 +51,6 @@ int linux_drop_capabilities(void);
 /// Returns 0, -2 if the group cannot be changed, or -1 for all other errors.
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
 
-/// Reads SO_PEERCRED of a Unix stream socket.
 int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
 
 void linux_return_free_memory(void);

@@ -56,9 +56,7 @@ int linux_route_requests(void);
 /// Opens a socket for router advertisement options that the kernel leaves to programs.
 int linux_router_options(void);
 
-/// Becomes readable when the wall clock is set or the machine resumes.
-///
-/// Then read(2) fails with ECANCELED, and re-arms the timer.
+/// After a change, read(2) fails with ECANCELED, and re-arms the timer.
 int linux_clock_changes(void);
 
 /// Returns 1, 0, or -1 if unknown.

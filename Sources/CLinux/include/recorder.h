@@ -9,10 +9,9 @@ enum { RECORDER_LINES = 2048, RECORDER_OCTETS = 252 };
 /// Circular buffer of 0.5 MiB.
 struct recorder;
 
-/// Returns NULL without memory.
 struct recorder *recorder_new(void);
 
-/// Does nothing after ``recorder_write_at_crash``.
+/// Frees a buffer, unless ``recorder_write_at_crash`` uses it.
 void recorder_free(struct recorder *recorder);
 
 /// Replaces the oldest line of a full buffer. Not thread-safe.

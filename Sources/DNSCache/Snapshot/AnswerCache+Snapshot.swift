@@ -7,7 +7,6 @@ extension AnswerCache {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // `best` sorts the entries, so it waits for `count` more of them.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
@@ -40,7 +39,6 @@ package struct HotEntry: Sendable, Equatable {
 }
 
 extension AnswerTable {
-    /// Returns the next entries with more than `least` hits, except failures and local answers.
     mutating func hotStride(
         from position: Int,
         above least: UInt32,

@@ -17,7 +17,6 @@ enum SnapshotFormat {
     /// The line ends detect a transfer in text mode (as in PNG).
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
-    /// Version 2 added the AD flag, version 3 the digests.
     static let version: UInt16 = 3
 
     static let versions: ClosedRange<UInt16> = 1...3
@@ -28,14 +27,13 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// Limits of a block of entries; the writer holds the lock of the cache for about 50 µs per
-    /// block.
+    /// The writer holds the lock of the cache for about 50 µs per block.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
     /// In octets: `block.octets` and one entry of the maximum size.
     static let largestPayload = 160 << 10
 
-    /// Maximum octets of the name of a server or setting; longer names are truncated.
+    /// The writer truncates longer names.
     static let nameOctets = 255
 
     enum Kind: UInt8 {
@@ -45,10 +43,8 @@ enum SnapshotFormat {
         case end = 0x5A
     }
 
-    /// Had a hit since the entry was stored or last moved.
     static let isInDemand: UInt8 = 1
 
-    /// AD, since version 2.
     static let isAuthentic: UInt8 = 2
 
     static func flags(ofVersion version: UInt16) -> UInt8 {

@@ -23,14 +23,12 @@ package struct SnapshotReader {
 
     private var version = SnapshotFormat.version
 
-    /// Servers by their source numbers in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
     /// Seconds since the snapshot was written; nil if unknown, and all answers are restored as
     /// stale.
     private var passed: UInt32? = 0
 
-    /// Tolerance in seconds for a wall clock that is behind the time of writing.
     private static let clockStep: UInt64 = 60
 
     private enum Phase {
@@ -43,13 +41,11 @@ package struct SnapshotReader {
     /// Creates a reader; without a cache, the reader only validates the file.
     ///
     /// - Parameters:
-    ///   - wallTime: seconds since 1970; if more than 60 s before the time of writing, all answers
-    ///     are
+    ///   - wallTime: seconds since 1970; more than 60 s before the time of writing, all answers are
     ///     restored as stale.
-    ///   - selection: not called without a cache.
-    ///   - believes: returns true if the daemon trusts the DNSSEC validation of the named server.
-    ///     Answers
-    ///     of other servers lose the AD flag.
+    ///   - believes: returns true if the DNSSEC validation of the named server is trusted; other
+    ///     answers
+    ///     lose the AD flag.
     package init(
         into cache: AnswerCache?,
         now: Instant,
@@ -65,8 +61,6 @@ package struct SnapshotReader {
     }
 
     /// Parses the next octets of the file; entries before an error stay in the cache.
-    ///
-    /// `serverNumber` returns the source number of a named server in this process.
     package mutating func read(
         _ octets: some Collection<UInt8>,
         _ serverNumber: (String) -> UInt16
@@ -87,7 +81,7 @@ package struct SnapshotReader {
         if phase == .nothing, !pending.isEmpty { throw .trailingOctets(at: start) }
     }
 
-    /// Returns the summary; throws if the file is incomplete.
+    /// Throws if the file is incomplete.
     package func finish() throws(SnapshotError) -> SnapshotSummary {
         guard phase == .nothing else { throw .truncated(at: start) }
         return summary
@@ -245,7 +239,6 @@ package struct SnapshotSummary: Sendable, Equatable {
 
     package internal(set) var entries: UInt64 = 0
 
-    /// Entries that the cache stored; it rejects entries that are too old or have a newer answer.
     package internal(set) var restored: UInt64 = 0
 
     package internal(set) var stale: UInt64 = 0

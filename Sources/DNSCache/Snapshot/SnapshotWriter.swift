@@ -18,17 +18,13 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// Entries up to position `end`; without `end`, fast insertions would prevent completion.
+        /// Without `end`, fast insertions would prevent completion.
         case entries(from: Int, end: Int)
         case end
         case nothing
     }
 
-    /// Creates an encoder of the entries in `cache`.
-    ///
-    /// - Parameters:
-    ///   - wallTime: seconds since 1970.
-    ///   - digests: digests of the settings by name (at most 255 octets).
+    /// `wallTime` is in seconds since 1970; the names of the digests have at most 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,
@@ -107,7 +103,6 @@ struct SnapshotStride {
 }
 
 extension AnswerTable {
-    /// Encodes the next entries, except failures and local answers.
     mutating func snapshotStride(from position: Int, now: UInt64) -> SnapshotStride {
         var stride = SnapshotStride()
         stride.octets.reserveCapacity(SnapshotFormat.block.octets / 2)

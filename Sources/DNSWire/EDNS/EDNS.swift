@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Content of an OPT record (RFC 6891 §6); the daemon forwards no OPT record.
+/// Content of an OPT record (RFC 6891 §6).
 package struct EDNS: Hashable, Sendable {
     /// UDP payload size in octets; values below 512 mean 512 (RFC 6891 §6.2.3).
     package var udpPayloadSize: UInt16

@@ -8,7 +8,7 @@ package enum EDNSOption: Hashable, Sendable {
     /// Idle timeout in units of 100 ms; nil in queries (RFC 7828 §3.1).
     case keepalive(timeout: UInt16?)
 
-    /// Extended error (RFC 8914 §2). The text is not trusted: escape the text before display.
+    /// The text is not trusted: escape it before display (RFC 8914 §2).
     case extendedError(code: ExtendedError, text: String)
 
     case unknown(code: UInt16, octets: [UInt8])
@@ -79,7 +79,7 @@ extension EDNSOption {
         }
     }
 
-    /// Returns true for a valid client subnet (RFC 7871 §6); family 0 contains no address.
+    /// Family 0 contains no address (RFC 7871 §6).
     private static func isClientSubnet(_ octets: [UInt8]) -> Bool {
         guard octets.count >= 4, octets[0] == 0, octets[1] <= 2 else { return false }
         let (width, source, scope) = ([0, 32, 128][Int(octets[1])], Int(octets[2]), Int(octets[3]))

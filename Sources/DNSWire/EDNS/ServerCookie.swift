@@ -8,7 +8,7 @@ package struct ServerCookie: Hashable, Sendable {
     /// SipHash-2-4 of the client cookie, `head` and the client address, with the server's secret.
     package let hash: UInt64
 
-    /// Size in octets of a server cookie in this format; RFC 7873 §4.2 allows 8 to 32 octets.
+    /// In octets; RFC 7873 §4.2 allows 8 to 32.
     package static let octetCount = 16
 
     /// Seconds since 1970 modulo 2³², compared as a serial number (RFC 1982, RFC 9018 §4.3).
@@ -78,12 +78,11 @@ extension CookieSecrets {
     package struct Decision: Hashable, Sendable {
         package let isProven: Bool
 
-        /// Server cookie for the reply.
         package let cookie: ServerCookie
     }
 
-    /// Checks a server cookie, and returns the cookie for the reply; a missing or invalid cookie is
-    /// not an error (RFC 7873 §5.2.3, §5.2.4).
+    /// Checks a server cookie; a missing or invalid cookie is not an error (RFC 7873 §5.2.3,
+    /// §5.2.4).
     ///
     /// `client` is in network order, `time` in seconds since 1970 modulo 2³².
     package func decision(

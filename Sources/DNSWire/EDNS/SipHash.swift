@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SipHash-2-4 (RFC 9018 §4.4); the variables have the names of the SipHash paper.
+/// SipHash-2-4 (RFC 9018 §4.4).
 struct SipHash {
     private var v0: UInt64
     private var v1: UInt64
@@ -14,9 +14,9 @@ struct SipHash {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    /// Adds eight octets of the input, read as a little-endian number.
+    /// Adds eight octets, read as a little-endian number.
     ///
-    /// In the last call, the top octet of `word` is the length of the whole input in octets.
+    /// In the last call, the top octet of `word` is the length of the whole input.
     mutating func absorb(_ word: UInt64) {
         v3 ^= word
         rounds(2)

@@ -22,11 +22,9 @@ extension AnswerSections {
         )
     }
 
-    /// Validates sections that were read from an untrusted file; errors have offsets in the
-    /// message.
+    /// Validates sections that were read from an untrusted file.
     ///
-    /// - Throws: for example `reservedLabel` if a compression pointer leads into a TTL, because the
-    ///   name would change whenever the TTL changes.
+    /// - Throws: for example `reservedLabel` if a compression pointer leads into a TTL.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -111,7 +109,7 @@ extension AnswerSections {
         self.ttlOffsets = ttlOffsets
     }
 
-    /// Decodes the sections as a reply to `question`; nil if the sections are malformed.
+    /// Decodes the sections; nil if they are malformed.
     package func message(to question: Question) -> Message? {
         var header = Header()
         header.isResponse = true

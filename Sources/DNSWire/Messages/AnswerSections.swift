@@ -41,7 +41,7 @@ package struct AnswerSections: Hashable, Sendable {
         octets = Array(builder.octets[start...])
     }
 
-    /// Encodes address records for the question's name; throws `messageFull` above 65535 octets.
+    /// Encodes address records; throws `messageFull` above 65535 octets.
     package init(addresses: [IPAddress], of question: Question, ttl: UInt32) throws(BuildError) {
         var octets: [UInt8] = []
         octets.reserveCapacity(addresses.count * Self.addressOctets)

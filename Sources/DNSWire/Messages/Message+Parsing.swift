@@ -3,7 +3,7 @@
 // MARK: - Making
 
 extension Message {
-    /// Parses all `octets` as a message, in linear time; throws the first error in wire order.
+    /// Parses all `octets`; throws the first error in wire order.
     package init(parsing octets: [UInt8]) throws(WireError) { try self.init(parsing: octets.span) }
 
     package init(parsing octets: Span<UInt8>) throws(WireError) {

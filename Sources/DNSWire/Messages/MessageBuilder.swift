@@ -4,7 +4,6 @@ package enum BuildError: Error, Hashable {
     case messageFull
 }
 
-/// Message section, in order (RFC 1035 §4.1).
 package enum Section: Int, Sendable {
     case question
     case answer
@@ -20,7 +19,6 @@ package struct MessageBuilder {
 
     package private(set) var octets: [UInt8] = []
 
-    /// Offsets of the TTLs of all records except OPT.
     package private(set) var ttlOffsets: [UInt16] = []
 
     private var compressor = NameCompressor()
@@ -91,7 +89,6 @@ extension MessageBuilder {
         compressor.remember(wire, prefix: match.prefix, at: start)
     }
 
-    /// Compresses names only in the types of RFC 1035 (RFC 3597 §4).
     private mutating func append(_ data: RecordData) {
         switch data {
         case .cname(let name), .ns(let name), .ptr(let name): append(name)

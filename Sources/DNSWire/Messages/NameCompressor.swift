@@ -8,7 +8,6 @@ struct NameCompressor {
     private struct Target {
         var offset: UInt16
         var octets: UInt8
-        /// Index plus one of the previous target with the same `octets`; 0 if there is none.
         var previous: UInt8
     }
 
@@ -20,12 +19,10 @@ struct NameCompressor {
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Maximum targets compared for each length of a suffix; limits the time for names that a
-    /// server chooses.
+    /// Maximum targets compared for each length of a suffix; a server chooses the names.
     private static let comparisons = 16
 
-    /// Finds the longest suffix of `name` for which `message` has a target; `prefix` is the number
-    /// of octets before the suffix.
+    /// Finds the longest suffix of `name` that has a target; `prefix` counts the octets before it.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {

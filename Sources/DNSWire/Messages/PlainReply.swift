@@ -10,9 +10,7 @@ package struct PlainReply: Hashable, Sendable {
     package let header: Header
     private let questionEnd: Int
 
-    /// Copies the answer section of `message`; nil if the reply has another form.
-    ///
-    /// The caller has compared the questions of query and reply.
+    /// Copies the answer section of a matching reply; nil if the reply has another form.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         let message = message.rawSpan
         var walk = Walk(message, type, questionEnd)
@@ -46,19 +44,16 @@ private struct Walk: ~Escapable {
     private let type: UInt16
     private let questionEnd: Int
 
-    /// Offset of the next octet to check.
     private(set) var end: Int
 
     private(set) var offsets = TTLOffsets()
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
 
-    /// Offsets of QNAME and of each CNAME target.
     private var names = InlineArray<6, Int>(repeating: WireLimits.headerOctets)
     private var nameCount = 1
     private var addresses: (start: Int, ttl: UInt32)?
 
-    /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
     /// Maximum number of answer records; the search for duplicates takes quadratic time.
@@ -104,8 +99,6 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Returns false for a duplicate, a wrong size, or a TTL that differs from that of the first
-    /// address.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }
@@ -141,7 +134,6 @@ private struct Walk: ~Escapable {
         return true
     }
 
-    /// True if a label of the name at `name` begins at `offset`, not behind a compression pointer.
     private func hasLabel(at offset: Int, name: Int) -> Bool {
         var position = name
         while position < offset, (1...63).contains(message.uint8(at: position)) {
@@ -150,8 +142,6 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Returns false for a malformed section, more than 48 records, an extended RCODE, or an option
-    /// other than padding.
     private func skipOthers() -> Bool {
         let authorities = Int(message.uint16(at: 8))
         let count = authorities + Int(message.uint16(at: 10))
@@ -181,9 +171,7 @@ private struct Walk: ~Escapable {
         return position == message.byteCount
     }
 
-    /// Returns the end of a name, and the target of its first pointer; nil for a malformed name.
-    ///
-    /// Does not call ``WireReader/name()``, because throwing is slower.
+    /// Avoids ``WireReader/name()``, because throwing is slower; returns nil for a malformed name.
     private func extent(ofNameAt start: Int) -> (end: Int, target: Int?)? {
         var (position, runStart) = (start, start)
         var (octets, hops) = (1, 0)
@@ -223,8 +211,6 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Returns the offset of the label to which pointers at `offset` lead, or `offset` without a
-    /// pointer.
     private func label(at offset: Int) -> Int {
         var offset = offset
         while message.uint8(at: offset) >= 0xC0 {

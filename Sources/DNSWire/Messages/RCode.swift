@@ -39,7 +39,7 @@ extension RCode: CustomStringConvertible {
     /// Mnemonic, or the number.
     public var description: String { Self.mnemonics.text(rawValue) }
 
-    /// Parses a mnemonic or the generic form, in any letter case.
+    /// Parses a mnemonic or the generic form.
     package init?(_ text: some StringProtocol) {
         guard let number = Self.mnemonics.number(text), number <= 0xFFF else { return nil }
         self.init(rawValue: number)

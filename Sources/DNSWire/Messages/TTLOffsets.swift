@@ -21,7 +21,6 @@ package struct TTLOffsets: Sendable {
         count += 1
     }
 
-    /// Offsets in native byte order.
     package var rawSpan: RawSpan {
         @_lifetime(borrow self)
         get {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Scope of an address (RFC 6890): the part of the network in which the address is reachable.
+/// Part of the network in which an address is reachable (RFC 6890).
 package enum AddressReach: Int, Sendable, Comparable {
     /// Reachable on the Internet; includes addresses for documentation.
     case global
@@ -17,7 +17,7 @@ package enum AddressReach: Int, Sendable, Comparable {
 }
 
 extension IPAddress {
-    /// Scope from the IANA registries (RFC 6890); an embedded IPv4 address can reduce the scope.
+    /// Scope of the IANA registries (RFC 6890), which an embedded IPv4 address can reduce.
     package var reach: AddressReach {
         switch self {
         case .v4(let address): address.reach
@@ -65,7 +65,6 @@ extension IPv6Address {
         return max(own ?? .global, loopbackReach, carried.map(\.reach).max() ?? .global)
     }
 
-    /// Scope of `::` and `::1`, which do not fit into the table of 64-bit prefixes.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
     private static let special: [(network: UInt64, length: UInt64, reach: AddressReach)] = [

@@ -29,7 +29,6 @@ extension IPAddress {
         }
     }
 
-    /// Creates an address of 4 or 16 octets; nil for other lengths.
     package init?(octets: [UInt8]) {
         if let address = IPv4Address(octets: octets) {
             self = .v4(address)
@@ -64,12 +63,9 @@ extension IPAddress {
         }
     }
 
-    /// The address 127.0.0.1.
     package static let loopback = IPAddress.v4(IPv4Address(value: 0x7F00_0001))
 
-    /// Source address that Linux selects for a query to a loopback address of this family.
-    ///
-    /// For all destinations in 127.0.0.0/8, this address is 127.0.0.1; for ::1, it is ::1.
+    /// Source address that Linux selects: 127.0.0.1 for 127.0.0.0/8, ::1 for ::1.
     package var loopbackSource: IPAddress {
         switch self {
         case .v4: .loopback

@@ -2,7 +2,7 @@
 
 /// Network prefix; IPv4-mapped addresses count as IPv4.
 package struct IPPrefix: Hashable, Sendable {
-    /// Address with zero host bits; a prefix in ::ffff:0:0/96 is stored as an IPv4 prefix.
+    /// Has zero host bits.
     package let address: IPAddress
 
     package let length: Int
@@ -26,8 +26,6 @@ package struct IPPrefix: Hashable, Sendable {
     }
 
     /// Parses `192.0.2.0/24`, `2001:db8::/32`, or a single address; host bits must be zero.
-    ///
-    /// Not generic, because unspecialised generic code is slow.
     package init?(_ text: String) {
         let octets = Array(text.utf8)
         let slash = octets.firstIndex(of: 0x2F) ?? octets.endIndex

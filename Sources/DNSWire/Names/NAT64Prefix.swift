@@ -12,10 +12,8 @@ package struct NAT64Prefix: Hashable, Sendable {
         length: 96
     )
 
-    /// Lengths of RFC 6052 §2.2 in the order of discovery.
     private static let lengths = [96, 64, 56, 48, 40, 32]
 
-    /// The octet of bits 64 to 71 is zero in every address (RFC 6052 §2.2).
     private static let reservedOctet = 8
 
     private init(checked network: IPv6Address, length: Int) {
@@ -23,7 +21,7 @@ package struct NAT64Prefix: Hashable, Sendable {
         self.length = length
     }
 
-    /// Creates a prefix; nil if no NAT64 can have this prefix, for example a loopback prefix.
+    /// Creates a prefix; nil if no NAT64 can have this prefix.
     package init?(_ prefix: IPPrefix) {
         guard case .v6(let network) = prefix.address, Self.lengths.contains(prefix.length),
             network.high != 0, !network.isLinkLocal, !network.isMulticast, network.low >> 56 == 0
@@ -50,8 +48,8 @@ extension NAT64Prefix {
 
     /// Returns the address that DNS64 synthesizes for an A record.
     ///
-    /// Returns nil for addresses that are never a valid answer, and with the well-known prefix also
-    /// for other addresses that are not global (RFC 6052 §3.1).
+    /// Returns nil for addresses that are never a valid answer, and with the well-known prefix for
+    /// all addresses that are not global (RFC 6052 §3.1).
     package func synthesize(_ address: IPv4Address) -> IPv6Address? {
         switch IPAddress.v4(address).reach {
         case .global: embed(address)
@@ -65,10 +63,7 @@ extension NAT64Prefix {
         return inner
     }
 
-    /// Returns true if `octets` contain an address under this prefix that embeds a non-global
-    /// address.
-    ///
-    /// The search does not decode records; other data can also match.
+    /// Returns true if `octets` may contain an address that embeds a non-global address.
     package func embedsPrivateAddress(in octets: [UInt8]) -> Bool {
         let prefix = network.octets.prefix(length / 8)
         let size = 16
@@ -81,8 +76,6 @@ extension NAT64Prefix {
         }
     }
 
-    /// Returns the IPv4 address to which a NAT64 translates `address`; nil outside the prefix.
-    ///
     /// Ignores the suffix and the reserved octet, as translators may (RFC 6052 §2.2).
     fileprivate func destination(of address: IPv6Address) -> IPv4Address? {
         let octets = address.octets
@@ -110,8 +103,7 @@ extension NAT64Prefix {
 
     /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
-    /// A wrong length can also match by chance. Therefore, the result is the prefix that occurs
-    /// most often, and in a tie preferably `current`.
+    /// A wrong length can match by chance, so the most frequent prefix wins; in a tie, `current`.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

@@ -30,8 +30,7 @@ extension Name {
 extension Name {
     package var reversedAddress: IPAddress? {
         if let address = reversedIPv6 { return .v6(address) }
-        // A fast check without allocation: the last label has 4 octets and ends with `a`, as `arpa`
-        // does.
+        // A fast check for `arpa`.
         guard octets.count > 6, octets[octets.count - 6] == 4,
             octets[octets.count - 2].folded == 0x61
         else { return nil }

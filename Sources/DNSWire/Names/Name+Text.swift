@@ -105,8 +105,7 @@ extension Name {
 }
 
 extension [UInt8] {
-    /// Appends an octet, as `\X` if special, or as `\DDD` if unprintable or, unless `space`, a
-    /// space.
+    /// Appends an octet, as `\X` if special, or as `\DDD` if unprintable.
     mutating func append(escaping octet: UInt8, special: [UInt8], space: Bool = false) {
         guard 0x21...0x7E ~= octet || space && octet == 0x20 else {
             append(UInt8(ascii: "\\"))
@@ -123,7 +122,6 @@ extension [UInt8] {
 // MARK: - Conformances
 
 extension Name: CustomStringConvertible {
-    /// Presentation form with the final dot.
     package var description: String { String(decoding: escaped(finalDot: true), as: UTF8.self) }
 }
 

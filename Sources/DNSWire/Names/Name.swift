@@ -36,7 +36,7 @@ extension Name {
 extension Name {
     package var isRoot: Bool { octets.count == 1 }
 
-    /// Number of labels without the root label.
+    /// Does not count the root label.
     package var labelCount: Int {
         var count = 0
         var position = 0
@@ -47,8 +47,7 @@ extension Name {
         return count
     }
 
-    /// Last seven octets of the top-level label in lower case, as a little-endian number; 0 for the
-    /// root.
+    /// Last seven octets of the top-level label in lower case, as a little-endian number.
     package var topLabel: UInt64 {
         let octets = octets.rawSpan
         var (start, end) = (0, 0)
@@ -108,7 +107,7 @@ extension Name {
         return true
     }
 
-    /// True if `range` of `text` is this host name in any letter case, with or without a final dot.
+    /// True if `range` of `text` is this host name, with or without a final dot.
     package func isWritten(in text: [UInt8], at range: Range<Int>) -> Bool {
         let octets = octets.span
         let text = text.span.extracting(range)
@@ -149,7 +148,6 @@ extension Name {
 extension UInt8 {
     @inline(__always)
     fileprivate var isOfHostname: Bool {
-        // Bit n is set if the octet n (or 64 + n) is allowed.
         let bits: UInt64 = self < 64 ? 0x03FF_2000_0000_0000 : 0x07FF_FFFE_87FF_FFFE
         return self < 128 && bits &>> UInt64(self & 63) & 1 != 0
     }

@@ -42,7 +42,6 @@ extension [UInt8] {
 }
 
 extension [UInt8] {
-    /// Two lower-case digits for each octet.
     package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -64,10 +63,7 @@ extension UInt8 {
         }
     }
 
-    /// Lower-case form of an upper-case ASCII letter; each other octet unchanged (RFC 4343 §3).
-    ///
-    /// Label lengths are below the octet `A`, so all octets of a name in wire form can be
-    /// converted.
+    /// Converts only ASCII letters (RFC 4343 §3); label lengths are below the octet `A`.
     @inline(__always)
     var folded: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }

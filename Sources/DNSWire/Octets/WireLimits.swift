@@ -23,7 +23,6 @@ package enum WireLimits {
     /// First offset that does not fit into a compression pointer (RFC 1035 §4.1.4).
     package static let pointerTargets = 0x4000
 
-    /// Maximum compression targets that the encoder remembers.
     package static let compressionTargets = 64
 
     /// Maximum TTL in seconds; a value with the top bit is read as 0 (RFC 2181 §8).

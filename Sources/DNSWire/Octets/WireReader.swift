@@ -7,10 +7,8 @@ package struct WireReader: ~Escapable {
 
     package private(set) var end: Int
 
-    /// Decoded names with many labels, by the offset to which a compression pointer leads.
-    ///
-    /// Without this table, a crafted message could make the reader decode 127 labels for each
-    /// record.
+    /// Decoded names with many labels, by the target of a pointer, against crafted messages that
+    /// repeat a long name.
     private var longNames: [Int: Name] = [:]
 
     @_lifetime(copy message)
@@ -71,7 +69,6 @@ extension WireReader {
         return try octets(count)
     }
 
-    /// Restricts reading to a field; returns the argument for ``leaveField(_:)``.
     @_lifetime(self: copy self)
     package mutating func enterField(_ count: Int) throws(WireError) -> Int {
         guard remaining >= count else { throw .truncated(at: offset) }
@@ -80,7 +77,6 @@ extension WireReader {
         return outer
     }
 
-    /// Skips the rest of the field.
     @_lifetime(self: copy self)
     package mutating func leaveField(_ outer: Int) {
         offset = end
@@ -107,7 +103,7 @@ extension WireReader {
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
 
-    /// Reads a name; returns `question` without a copy for a pointer to the question's name.
+    /// Returns `question` without a copy for a pointer to the question's name.
     @_lifetime(self: copy self)
     mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset
@@ -143,7 +139,6 @@ extension WireReader {
         return Name(checked: octets)
     }
 
-    /// Maximum sum of labels and pointers of a name that is not in `longNames`.
     private static var fewSteps: Int { 16 }
 
     @_lifetime(self: copy self)

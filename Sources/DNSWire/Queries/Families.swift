@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Address families of a question to a vendor; the machines of a fleet exchange the raw values.
+/// Address families of a question to a vendor; a fleet exchanges the raw values.
 package enum Families: UInt8, Sendable {
     case v4 = 1
     case v6 = 2

@@ -2,8 +2,7 @@
 
 /// Keyed hash of a name and a type, for hash tables whose keys an attacker can choose.
 ///
-/// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
-/// type and length: two questions have the same sum with probability at most 2^-64.
+/// 1. NH (UMAC, RFC 4418 §5.2) over the lower-cased name (RFC 4343), type and length.
 ///
 /// 2. A strongly universal multilinear hash of the two halves of the sum.
 ///
@@ -21,7 +20,7 @@ package final class NameHash: Sendable {
 
     private static var longestName: Int { 255 }
 
-    /// Derives the secrets from `seed`, a random number that is never stored or sent.
+    /// `seed` is a random number that is never stored or sent.
     package init(seed: UInt64) {
         var words = SecretWords(seed: seed, purpose: 1)
         secrets = InlineArray { _ in words.next() }
@@ -78,7 +77,7 @@ package struct SecretWords {
     private let purpose: UInt64
     private var counter: UInt64 = 0
 
-    /// Starts a sequence; each use of a seed must have a different `purpose`.
+    /// Each use of a seed must have a different `purpose`.
     package init(seed: UInt64, purpose: UInt64) {
         self.seed = seed
         self.purpose = purpose

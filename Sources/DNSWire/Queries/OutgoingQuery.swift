@@ -12,7 +12,6 @@ package struct OutgoingQuery: Sendable {
 
     package let questionEnd: Int
 
-    /// Size in octets.
     package var count: Int {
         guard payload != nil else { return questionEnd }
         return questionEnd + Self.optOctets + (padding.map { $0 + Self.optionOctets } ?? 0)
@@ -43,11 +42,10 @@ package struct OutgoingQuery: Sendable {
         return octets
     }
 
-    /// Writes the message to `buffer`, in which the octets of the padding are already zero.
+    /// Writes the message; the octets of the padding in `buffer` must be zero.
     package func write(to buffer: inout MutableRawSpan) {
         buffer.store(header.id, at: 0)
         buffer.store(header.flags, at: 2)
-        // QDCOUNT is 1; ARCOUNT counts OPT.
         buffer.store(UInt64(0x0001_0000_0000_0000) + (payload == nil ? 0 : 1), at: 4)
         buffer.copy(question.name.octets.rawSpan, to: WireLimits.headerOctets)
         buffer.store(question.type.rawValue, at: questionEnd - 4)

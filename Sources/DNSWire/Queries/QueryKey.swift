@@ -15,7 +15,7 @@ extension RawSpan {
             == other.lastOctets(from: offset).lowercasedOctets
     }
 
-    /// True if two names of equal length in wire form have the same letter case.
+    /// True if two equal names in wire form have the same letter case.
     package func hasSameCase(as other: RawSpan) -> Bool {
         var offset = 0
         while offset + 8 <= byteCount {

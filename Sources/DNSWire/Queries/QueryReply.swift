@@ -47,9 +47,8 @@ extension QueryFacts {
     /// Converts the query in `buffer` into its reply and returns the size of the reply.
     ///
     /// The reply keeps ID, RD, CD and the letter case of the question (0x20). AD needs a client
-    /// that understands AD (RFC 6840 §5.8). Extended errors that exceed `limit` are left out,
-    /// except possibly the first code (RFC 8914 §3). Records that exceed `limit` are left out with
-    /// TC (RFC 2181 §9).
+    /// that understands AD (RFC 6840 §5.8). Above `limit`, the reply loses its extended errors (RFC
+    /// 8914 §3), then its records and gets TC (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
     package func reply(
@@ -131,7 +130,6 @@ extension QueryFacts {
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
     }
 
-    /// Writes header and question, so that `reply` can convert `buffer` into a reply.
     package func write(id: UInt16, _ name: Name, to buffer: inout MutableRawSpan) {
         buffer.store(id, at: 0)
         buffer.store(flags, at: 2)
@@ -141,7 +139,7 @@ extension QueryFacts {
         buffer.store(recordClass.rawValue, at: nameEnd + 2)
     }
 
-    /// AD flag if the query has AD or DO (RFC 6840 §5.7), otherwise 0.
+    /// Clients with AD or DO understand AD (RFC 6840 §5.7).
     private var wantedFlags: UInt16 {
         flags & HeaderFlags.authenticData | (dnssecOK ? HeaderFlags.authenticData : 0)
     }
@@ -157,7 +155,6 @@ extension QueryFacts {
     private var bareOPTCount: Int { edns == nil ? 0 : 11 + replyOptions.octetCount }
     private static var bareErrorCount: Int { 6 }
 
-    /// Writes OPT at `end` (RFC 6891 §6.1.1); returns the size of the message.
     private func writeOPT(
         _ edns: EDNSFacts,
         rcode: UInt16,

@@ -123,7 +123,6 @@ extension QueryFacts {
 }
 
 extension EDNSFacts {
-    /// Parses OPT, and moves `position` after the record (RFC 6891 §6.1.2).
     fileprivate init(checking octets: RawSpan, at position: inout Int) throws(QueryFault) {
         let start = position
         guard start + 11 <= octets.byteCount else { throw .malformed }
@@ -159,7 +158,7 @@ extension EDNSFacts {
 extension EDNSFacts {
     /// Client and server cookie of a query (RFC 7873 §4).
     package struct Cookies: Sendable, Equatable {
-        /// Client cookie in network order.
+        /// Network order.
         package let client: UInt64
 
         /// Nil if missing, or if its length shows that another server created it.

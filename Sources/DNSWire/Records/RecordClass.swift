@@ -20,7 +20,7 @@ public struct RecordClass: RawRepresentable, Hashable, Sendable {
 
 extension RecordClass {
     package static let `in` = RecordClass(rawValue: 1)
-    /// Chaos class, for the version of a server.
+    /// Chaos class.
     package static let ch = RecordClass(rawValue: 3)
     /// Class for updates only (RFC 2136 §2.4).
     package static let none = RecordClass(rawValue: 254)

@@ -8,7 +8,7 @@ package struct ServiceBinding: Hashable, Sendable {
     /// The root means the owner name, or in alias mode "service not available".
     package var target: Name
 
-    /// Parameters with unique keys in ascending order.
+    /// Unique keys in ascending order.
     package private(set) var parameters: [Parameter]
 
     package struct Parameter: Hashable, Sendable {
@@ -38,11 +38,11 @@ package struct ServiceKey: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// Keys that a client must support to use the record (RFC 9460 §8).
+    /// RFC 9460 §8.
     package static let mandatory = ServiceKey(rawValue: 0)
     /// RFC 9460 §7.1.
     package static let alpn = ServiceKey(rawValue: 1)
-    /// Flag: the service does not support the default protocol (RFC 9460 §7.1).
+    /// RFC 9460 §7.1.
     package static let noDefaultALPN = ServiceKey(rawValue: 2)
     /// RFC 9460 §7.2.
     package static let port = ServiceKey(rawValue: 3)
@@ -71,8 +71,7 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Sets a hint to at most `most` of the `addresses` of its family; without one, removes the
-    /// hint.
+    /// Sets a hint to at most `most` of the `addresses` of its family, or removes the hint.
     package mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress], most: Int = .max) {
         let size = key == .ipv4Hint ? 4 : 16
         let octets = addresses.map(\.octets).filter { $0.count == size }

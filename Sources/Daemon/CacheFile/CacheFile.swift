@@ -6,19 +6,17 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Snapshot file, from which the daemon restores the cache at the start.
-///
-/// One thread at a time accesses the disk.
+/// Snapshot file; one thread at a time accesses the disk.
 @ServiceLoop
 final class CacheFile {
     private(set) var numbers: CacheFileState
 
-    /// Receives the questions with the most queries before the restart, in descending order.
+    /// Receives the questions with the most queries before the restart.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
-    /// Rule that decides which answers contradict the settings; nil during a sweep.
+    /// Nil during a sweep.
     var validity: @ServiceLoop () -> SnapshotValidity? = { nil }
 
     private let file: CacheSnapshotFile
@@ -26,13 +24,12 @@ final class CacheFile {
     /// Nil before loading, and if the file cannot be locked.
     private var lock: FileLock?
 
-    /// Later faults of the file have the same cause and are not reported.
     private var lockFault: String?
 
-    /// The path has a file that is not a snapshot; the daemon does not replace this file.
+    /// The file is not a snapshot, and is not replaced.
     private var isOther = false
 
-    /// The file must be checked before a write, because its content is not known.
+    /// The content of the file is not known.
     private var isUnexamined = false
 
     private let cache: AnswerCache
@@ -41,8 +38,7 @@ final class CacheFile {
     private let (stopLoading, stopWriting) = (StopSign(), StopSign())
     private var work: Task<Void, Never>?
 
-    /// State at the latest load or write; nil while loading, to prevent the write of a partial
-    /// cache.
+    /// Nil while loading, to prevent the write of a partial cache.
     private var state: State?
     private var alarm: Alarm?
     static let interval: Duration = .seconds(300)
@@ -92,7 +88,6 @@ final class CacheFile {
         }
     }
 
-    /// Writes the cache at intervals, unless the path has a file that is not a snapshot.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -196,7 +191,7 @@ final class CacheFile {
         }
     }
 
-    /// Leaves the file unchanged from now on, because the path in the settings may be wrong.
+    /// The path in the settings may be wrong.
     private func refuse() {
         isOther = true
         fail(
@@ -206,7 +201,6 @@ final class CacheFile {
         )
     }
 
-    /// Stores the lock, or logs once why the cache cannot be saved.
     private func take(_ result: Result<FileLock, FileFault>) {
         switch result {
         case .success(let lock):

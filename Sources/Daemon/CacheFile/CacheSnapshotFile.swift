@@ -5,7 +5,7 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// Reader and writer of a cache snapshot, block by block; blocks the calling thread.
+/// Reader and writer of a cache snapshot; blocks the calling thread.
 struct CacheSnapshotFile: Sendable {
     let file: PrivateFile
     let cache: AnswerCache
@@ -108,8 +108,7 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // This time and the time of writing are rounded down; without this second, a TTL could be
-        // too long.
+        // This time and the time of writing are rounded down; a TTL must not become too long.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,

@@ -22,14 +22,12 @@ extension Daemon {
 
     func connectCacheFile() {
         cacheFile?.validity = { [weak self] in
-            // During a sweep, the cache can have answers that contradict the new settings and their
-            // digests.
+            // During a sweep, the cache can contradict the new settings.
             guard let self, sweeping == nil else { return nil }
             return components.snapshotValidity
         }
     }
 
-    /// Queries that arrive during the restore wait in ``SnapshotWaiters``.
     func startCacheFile() {
         guard let cacheFile else { return }
         connectCacheFile()
@@ -43,7 +41,6 @@ extension Daemon {
             snapshotWaiters.end()
             guard let self else { return }
             if let sweep = changes() { network.sweep(sweep) }
-            // The snapshot may be older than this NAT64 prefix.
             if components.nat64.prefix != nil { network.removeTranslated() }
         }
         cacheFile.start()

@@ -9,7 +9,7 @@ internal import Net
 internal import Resolver
 
 extension Components {
-    /// Reuses the fleet of `old` if the `fleet` settings are unchanged; nil without `fleet`.
+    /// Nil without `fleet`.
     static func fleet(
         _ settings: Settings,
         _ dependencies: Dependencies,
@@ -78,7 +78,6 @@ extension Daemon {
         fleet.start()
     }
 
-    /// Limits the vendors' budgets to this machine's claims, if the fleet shares budgets.
     private func shareBudgets(_ fleet: Fleet?) {
         let isShared = components.settings.fleet?.budget == .shared
         let budget = isShared ? fleet?.budget : nil
@@ -139,8 +138,7 @@ extension Daemon {
         }
     }
 
-    /// Applies a flush by another machine to answers stored before the flush, also in a snapshot
-    /// that is being loaded.
+    /// Applies a flush by another machine, also to a snapshot that is being loaded.
     private func carryOut(_ flush: FleetFlush, age: Duration) {
         let selection: AnswerCache.Selection =
             switch flush.scope {

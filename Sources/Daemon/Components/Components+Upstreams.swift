@@ -15,7 +15,6 @@ struct UpstreamHTTP: Sendable {
 }
 
 extension Components {
-    /// Throws if CA certificates are unreadable.
     static func upstreams(
         _ all: [UpstreamSettings],
         _ dependencies: Dependencies,

@@ -25,12 +25,10 @@ struct Components {
     let resolver: Resolver
     let nat64: NAT64
 
-    /// A reload keeps this object.
     let network: LearnedNetwork
 
     let routeNames: RouteNames
 
-    /// Nil if the settings have no `fleet`.
     let fleet: Fleet?
 
     /// Creates the components; reuses the unchanged components of `old`.
@@ -46,7 +44,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// Creates the components; a thread creates the routes, because 100,000 routes take about 1 s.
+    /// A thread creates the routes, because 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -62,7 +60,7 @@ struct Components {
         return Components(sources, routing, in: dependencies, succeeding: old)
     }
 
-    /// Loads libcurl before a reload is accepted: the first request could end the process.
+    /// The first request could end the process, so libcurl is loaded before a reload is accepted.
     private static func loadLibrary() async throws(StartError) {
         if let reason = try await onThread("http-load", { HTTPClient.load() }) {
             throw .library(reason)
@@ -117,10 +115,9 @@ struct Components {
         )
     }
 
-    /// Removes from the health table all upstreams that the present settings do not use.
+    /// Removes unused upstreams from the health table.
     ///
-    /// An HTTPS upstream that stays alive reduces the limit of concurrent queries
-    /// (`TransferShares`) of the other upstreams.
+    /// An HTTPS upstream that stays alive reduces `TransferShares` of the other upstreams.
     func forgetOtherUpstreams() {
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
     }
@@ -148,7 +145,7 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// This daemon already listens on the second address, which the first address overlaps.
+    /// The second address already has listeners, and overlaps the first address.
     case listenBeside(SocketAddress, SocketAddress)
     /// Sockets of systemd use the same port at the addresses in the array.
     case passedElsewhere(SocketAddress, [SocketAddress])
@@ -157,15 +154,12 @@ package enum StartError: Error, CustomStringConvertible {
 
     case metrics(MetricsListenError)
 
-    /// A reload cannot read a hosts file.
     case hosts(String)
 
-    /// The system refuses the memory.
     case cache(octets: Int)
 
     case acceleration(AccelerationError)
 
-    /// Acceleration is now required, but failed when the daemon started.
     case accelerationAtStart(AccelerationError)
     case vendor(String, String)
     case upstream(String, String)

@@ -24,7 +24,6 @@ package struct Dependencies {
 
     var usage: any UsageStore = UsageMemory()
 
-    /// This machine's claims on shared budgets; if nil, a restart loses the claims.
     var fleetState: FleetStateFile?
 
     var hasIPv6: @Sendable () -> Bool = { false }
@@ -34,16 +33,15 @@ package struct Dependencies {
 
     var connect: StackProbe.Connect = { _, _ in true }
 
-    /// Address families that work, according to ``connect``.
     var detected = DetectedStack()
 
     /// For a NAT64.
     var translation = AddressTranslation()
 
-    /// Watches a file of DNS servers until the returned object is released.
+    /// The watch ends when the returned object is released.
     var resolverFile: ResolverFile = { _, _, _ in nil }
 
-    /// Creates the watcher of the network's DNS settings; nil in tests.
+    /// Nil in tests.
     var resolvers: Resolvers = { _, _ in nil }
 
     typealias ResolverFile =

@@ -111,8 +111,7 @@ extension Daemon {
             }
             vendor.client.start()
         }
-        // All vendors share the file. `usageUnknown` logs the problem for vendors with a spent
-        // budget.
+        // `usageUnknown` logs the problem for vendors with a spent budget.
         let others = vendors.lazy.map(\.client.statistics).filter { !$0.isBudgetSpent }
         if let problem = others.compactMap(\.usageProblem).first {
             logger.warning("\(problem); calling the vendors anyway")

@@ -7,8 +7,7 @@ internal import Resolver
 
 /// Reader of the hosts files; reads a changed file again.
 ///
-/// A missing file is treated as empty. The names of a file that becomes unreadable stay in the
-/// table.
+/// The names of a file that becomes unreadable stay in the table.
 @ServiceLoop
 final class HostsFiles {
     /// The rest of a longer file is ignored.
@@ -17,7 +16,6 @@ final class HostsFiles {
     /// Of all files; the excess at the end of the largest file is ignored.
     nonisolated static let mostTotalOctets = 16 << 20
 
-    /// Names above which the memory of a replaced table is returned to the system.
     private static let largeTable = 10_000
 
     private static let settling: Duration = .milliseconds(100)
@@ -40,7 +38,6 @@ final class HostsFiles {
     /// Faults because of which names are missing or out of date.
     private(set) var problems: [String] = []
 
-    /// Reason why a file cannot be read; nil unless its former names stay in ``table``.
     private(set) var staleFile: String?
 
     /// Reason why no file was read; another attempt follows.
@@ -77,9 +74,7 @@ final class HostsFiles {
         alarm?.set(nil)
     }
 
-    /// Result of reading the hosts files of new settings.
     struct Check {
-        /// Reason why a reload cannot change to these settings.
         var fault: String?
 
         var problems: [String] = []
@@ -122,7 +117,6 @@ final class HostsFiles {
                 alarm?.bring(forward: Clock.now + Self.retry)
                 break
             }
-            // A reload has replaced the table.
             guard !isStopped else { break }
             failure = nil
             self.table = result.table
@@ -169,7 +163,6 @@ struct HostsReading: Sendable {
         let path: String
         var complaint: String?
 
-        /// Reason why names are missing or out of date.
         var problem: String?
 
         var isMissing = false
@@ -185,7 +178,6 @@ struct HostsReading: Sendable {
         /// With the files before it, exceeds `mostTotalOctets`.
         var exceedsTotal = false
 
-        /// Names and addresses that the table did not accept.
         var leftOut = 0
     }
 
@@ -194,7 +186,6 @@ struct HostsReading: Sendable {
 
     let hasChanged: Bool
 
-    /// Reason why a file, whose names stay in ``table``, can no longer be read.
     var staleFile: String? { files.lazy.compactMap(\.staleness).first }
 
     var problems: [String] {
@@ -203,7 +194,6 @@ struct HostsReading: Sendable {
         return problems
     }
 
-    /// Description of what exceeds a limit of ``table``.
     var excess: String? {
         guard let first = files.first(where: { $0.leftOut > 0 }) else { return nil }
         let count = files.reduce(0) { $0 + $1.leftOut }
@@ -215,12 +205,9 @@ struct HostsReading: Sendable {
             + "ignoring \(count) addresses"
     }
 
-    /// Reads the files.
+    /// Reads the files, again and the smallest first if they exceed a limit.
     ///
-    /// If the table is full, or the files exceed `HostsFiles.mostTotalOctets`, reads them again,
-    /// the smallest first: a large block list does not displace the names of other files.
-    ///
-    /// - Parameter known: files with host names in `former`.
+    /// A large block list must not displace the names of other files.
     init(_ settings: HostsSettings, after former: HostsTable, of known: Set<String>) {
         var start = HostsTable(
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }

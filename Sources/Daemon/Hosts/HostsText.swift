@@ -14,13 +14,11 @@ struct HostsFaults {
 }
 
 extension HostsTable {
-    /// Adds the addresses and valid names of a hosts(5) file; counts lines with errors.
     mutating func add(hostsFile octets: [UInt8]) -> HostsFaults {
         var faults = HostsFaults()
         var number = 0
         // Some editors write a byte order mark.
         var rest = octets.starts(with: [0xEF, 0xBB, 0xBF]) ? octets.dropFirst(3) : octets[...]
-        // An array of all lines would need more memory than the file.
         while !rest.isEmpty {
             let line = rest.prefix { $0 != UInt8(ascii: "\n") }
             rest = rest.dropFirst(line.count + 1)

@@ -7,8 +7,7 @@ internal import Net
 // MARK: - Interfaces of listen addresses
 
 extension Daemon {
-    /// Watches interfaces that listen addresses name; ``NetworkReaction`` ignores link-local
-    /// addresses.
+    /// ``NetworkReaction`` ignores link-local addresses.
     func followInterfaces() {
         guard components.settings.listensOnInterface else { return interfaces = nil }
         if interfaces == nil {
@@ -23,12 +22,11 @@ extension Daemon {
                 )
             }
         }
-        // The interface may be older than the watch, but newer than the bind.
         interfacesChanged()
     }
 
     private func interfacesChanged() {
-        // A reload binds addresses before it serves them, so this waits for its end.
+        // A reload binds addresses before it serves them.
         settingsQueue.add { [self] in
             guard !isStopping, let misses else { return }
             let handlers = ListenerManager.Handlers(

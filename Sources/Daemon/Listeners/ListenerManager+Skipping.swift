@@ -7,10 +7,8 @@ internal import Net
 // MARK: - Skipped addresses
 
 extension ListenerManager {
-    /// Returns the fault because of which the address is skipped; otherwise nil.
-    ///
-    /// Without IPv6 in the kernel, all IPv6 addresses are skipped; otherwise only default
-    /// addresses.
+    /// Returns the fault if the address is skipped: a default address, or IPv6 without kernel
+    /// support.
     func ignorable(_ error: StartError, _ settings: Settings) -> SocketError? {
         guard case .listen(let address, let fault) = error else { return nil }
         if case .system(_, EAFNOSUPPORT) = fault { return fault }

@@ -5,7 +5,7 @@ internal import Frontend
 internal import Logging
 internal import Net
 
-/// Listeners of all addresses; a reload keeps unchanged listeners.
+/// A reload keeps unchanged listeners.
 @ServiceLoop
 final class ListenerManager {
     struct Place {
@@ -39,20 +39,16 @@ final class ListenerManager {
 
     private var places: [Place] = []
 
-    /// Addresses that cannot be bound before their interface exists.
     private var waiting: [SocketAddress] = []
 
     private(set) var passed: [PassedSocket] = []
 
-    /// Workers and UDP sockets of an address, up to the limit of all workers.
-    ///
     /// A reload keeps the number of sockets: otherwise, the kernel would assign clients to other
     /// sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
 
-    /// Not used on loopback, where source addresses cannot be forged.
     private let jar = CookieJar(now: Clock.now)
 
     private lazy var limit = RateLimit(now: Clock.now)
@@ -73,12 +69,11 @@ final class ListenerManager {
         (listeners.map(\.address) + waiting).map(\.description).joined(separator: ", ")
     }
 
-    /// For the verb `status`.
     var problems: [String] { waiting.map { "listener \($0): no interface has this address" } }
 
     // MARK: - Opening
 
-    /// Takes the sockets from systemd; must be called once, before `bind`.
+    /// Must be called once, before `bind`.
     func takePassed() throws(StartError) {
         do throws(SocketError) {
             passed = try ServiceManager.sockets()
@@ -122,7 +117,6 @@ final class ListenerManager {
                 bound.waiting.append(address)
             } catch {
                 guard let fault = ignorable(error, settings) else { throw error }
-                // A missing default address causes a warning only at the start.
                 if !fault.isAddressMissing || places.isEmpty {
                     bound.warnings.append(warning(of: fault, at: address))
                 }
@@ -134,13 +128,10 @@ final class ListenerManager {
         return bound
     }
 
-    /// Binds the new addresses as a reload would, and closes them again.
-    ///
-    /// - Returns: errors that fail a reload, and warnings about addresses that a reload would skip.
+    /// Returns the errors and warnings of a reload; binds the new addresses, and closes them again.
     func faults(binding settings: Settings) -> (errors: [StartError], warnings: [String]) {
         var bound = Bound()
         var errors: [StartError] = []
-        // More sockets would share the port in the same way.
         let workers = min(workersPerAddress, 2)
         var missing: StartError?
         for address in new(settings.listen) {
@@ -218,7 +209,6 @@ final class ListenerManager {
         }
     }
 
-    /// Starts to answer on the bound addresses; closes them if no thread can be created.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
         guard !bound.places.isEmpty else { return waiting = bound.waiting }
         let recentCapacity = RecentQueries.capacity(
@@ -326,8 +316,7 @@ final class ListenerManager {
 
     // MARK: - Changing
 
-    /// Applies the access policy, and closes addresses that are not in `listen`, except systemd's
-    /// sockets.
+    /// Applies the access policy, and closes removed addresses, except systemd's sockets.
     ///
     /// - Returns: TCP servers of closed addresses; the caller later ends their connections.
     func go(by settings: Settings) -> [TCPServer] {
@@ -342,7 +331,6 @@ final class ListenerManager {
         return gone.compactMap(\.server)
     }
 
-    /// Sorts listeners in the order of the settings, for `status`.
     private func sorted(_ places: [Place], _ settings: Settings) -> [Place] {
         settings.listen.compactMap { address in places.first { $0.wanted.isSame(as: address) } }
             + places.filter { !settings.listen.contains(where: $0.wanted.isSame) }

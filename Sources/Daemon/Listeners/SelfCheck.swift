@@ -5,7 +5,7 @@ internal import Logging
 internal import Net
 internal import Synchronization
 
-/// Health check: the daemon queries its own addresses, to detect a hung worker or an unread socket.
+/// Health check: the daemon queries its own addresses.
 @ServiceLoop
 final class SelfCheck {
     private enum Standing {
@@ -18,7 +18,6 @@ final class SelfCheck {
         case overloaded
     }
 
-    /// Check of one address, with counters of each ``DatagramListener`` at the start of the check.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
@@ -40,7 +39,6 @@ final class SelfCheck {
             }
         }
 
-        /// Many queries or a full buffer explain the missing reply.
         var showsProgress: Bool { !hasHungWorker && (hasReceivedOthers || hasFullBuffer) }
 
         /// Replies to hosts that do not answer ARP can fill the send buffer.
@@ -66,8 +64,8 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// The kernel selects the socket by the client port; with two sockets, one check in 128 misses
-    /// one.
+    /// With two sockets, one check in 128 misses a socket, which the kernel selects by the client
+    /// port.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
@@ -94,9 +92,8 @@ final class SelfCheck {
         try DatagramSocket(connectedTo: target, receiver: receiver)
     }
 
-    /// Queries all listen addresses; returns true if all addresses pass within `time`.
-    ///
-    /// An address that has never answered, or is overloaded, passes: a restart would not help.
+    /// Returns true if all addresses pass; an address that never answered, or is overloaded,
+    /// passes.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {
@@ -131,10 +128,10 @@ final class SelfCheck {
         return checks.map { note($0, time) }.allSatisfy { $0 }
     }
 
-    /// Logs the result; returns false if the address has stopped answering.
+    /// Returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
-        // An address can become unreachable, for example without IPv6; a restart would not help.
+        // An address can become unreachable, for example without IPv6.
         guard !check.query.isUnreachable else { return true }
         if let shortage = check.query.shortage {
             warn(of: shortage, at: address)
@@ -208,7 +205,6 @@ private final class SelfCheckQuery {
 
     var isUnreachable: Bool { open.contains(where: \.isUnreachable) }
 
-    /// Lack of UDP ports, if all unanswered queries failed for this reason in the latest attempt.
     var shortage: SocketError? {
         open.allSatisfy { $0.shortage != nil } ? open.first?.shortage : nil
     }
@@ -250,7 +246,7 @@ private final class OneQuestion: DatagramReceiving {
         self.open = open
     }
 
-    /// Sends the query; a retry uses the same port, and so reaches the same worker.
+    /// A retry uses the same port, and so reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try open(target, self) }

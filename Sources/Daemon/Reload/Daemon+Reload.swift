@@ -26,7 +26,6 @@ extension Daemon {
             }
             log(outcome)
             life.note(outcome)
-            // `HostsFiles` has already logged these problems.
             outcome.warnings += hosts.problems.map { Self.complaint("hosts: \($0)", source.file) }
             ServiceManager.ready(
                 status: outcome.applied
@@ -36,7 +35,7 @@ extension Daemon {
         }
     }
 
-    /// Checks the settings file, or another text, in the same way as a reload.
+    /// Checks the settings file, or another text, like a reload.
     ///
     /// A check and a reload do not overlap, because each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadReply {
@@ -92,7 +91,6 @@ extension Daemon {
         }
     }
 
-    /// Returns nil if the daemon is stopping.
     private func attempt() async -> ReloadReply? {
         let source = source
         let wanted: Settings
@@ -101,7 +99,6 @@ extension Daemon {
         case .failure(let errors):
             return ReloadReply(applied: false, problems: errors.problems, warnings: errors.warnings)
         }
-        // Loading uses the old settings.
         await cacheFile?.loaded()
         var outcome = ReloadReply(applied: false)
         do throws(StartError) {
@@ -135,9 +132,8 @@ extension Daemon {
                 await self.hosts.read()
             }
             do throws(StartError) {
-                // The names of an unreadable hosts file must stay, but the table does not record
-                // the file of each name, so the daemon cannot tell them from names that the new
-                // settings remove.
+                // The table does not record the file of each name, so the daemon cannot keep only
+                // the names of an unreadable file.
                 if let fault = hosts?.failure ?? hosts?.staleFile { throw .hosts(fault) }
                 guard !isStopping, let misses else { throw .stopping }
                 let handlers = ListenerManager.Handlers(
@@ -194,7 +190,7 @@ extension Daemon {
         }
     }
 
-    /// Binds new metrics addresses; an address that already failed before the reload is no error.
+    /// An address that already failed before the reload is no error.
     private func bindMetrics(_ settings: MetricsSettings) throws(StartError) -> ScrapePoints.Bound {
         let bound = scrapePoints.bind(settings)
         if let error = scrapePoints.firstNewError(in: bound) { throw .metrics(error) }
@@ -238,10 +234,8 @@ extension Daemon {
 // MARK: - Putting in force
 
 extension Daemon {
-    /// Replaces the components; does not wait and cannot fail.
-    ///
-    /// - Returns: the sweep to start, which removes the cache entries that contradict the new
-    ///   settings.
+    /// Does not wait and cannot fail; returns the sweep of entries that contradict the new
+    /// settings.
     private func putInForce(
         _ new: Components,
         _ newHosts: HostsFiles?,
@@ -281,7 +275,6 @@ extension Daemon {
         return sweep
     }
 
-    /// Runs the sweep; a stopping daemon waits for the sweep before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {
         let clocks = components.clocks
         let task = ServiceLoop.task { await sweep.finish(clocks) }

@@ -13,7 +13,7 @@ struct PreparedReload: Sendable {
     /// A longer reply would block the service loop.
     private static let listedChanges = 1_000
 
-    /// Compares the settings on a separate thread, because they may have 100,000 routes.
+    /// A thread compares the settings, because they may have 100,000 routes.
     @ServiceLoop
     static func make(
         _ wanted: Settings,
@@ -49,7 +49,7 @@ struct PreparedReload: Sendable {
     }
 }
 
-/// Replaced or discarded routes, which a thread releases so that the service loop does not block.
+/// Replaced or discarded routes, which a thread releases.
 final class OldRoutes: Sendable {
     static let many = 1_000
     private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
@@ -79,7 +79,7 @@ extension Daemon {
         return try await onThread("reload") { before.changes(to: now) }
     }
 
-    /// Releases replaced routes when no query uses them; the next reload waits for the release.
+    /// The next reload waits for the release.
     func releaseLater(_ old: OldRoutes?) {
         guard let old else { return }
         settingsQueue.add { [self] in

@@ -18,7 +18,7 @@ final class FleetStateFile {
         file = SharedFile(directory + "/fleet.state", initial: new)
     }
 
-    /// Returns the stored identifier, or a new identifier, which is stored if possible.
+    /// A new identifier is stored if possible.
     func identifier() -> [UInt8] {
         let new = Self.newIdentifier()
         let stored = try? file.change { octets in
@@ -35,13 +35,9 @@ final class FleetStateFile {
 
     private nonisolated static let identifierOctets = 16
 
-    /// Returns the stored claims by vendor name.
     func claims() -> [String: BudgetClaim] { (try? file.change { (nil, Self.claims($0)) }) ?? [:] }
 
-    /// Stores a claim; ignores a failure, which ``UsageFile`` reports for the same directory.
-    ///
-    /// Without a stored claim, a machine that starts without Redis can exceed its part of the
-    /// budget.
+    /// Stores a claim; ``UsageFile`` reports a failure.
     func store(_ vendor: String, _ claim: BudgetClaim) {
         try? file.change { octets in
             var claims = Self.claims(octets)

@@ -17,7 +17,6 @@ final class UsageFile: UsageStore {
     private let file: SharedFile
     private let memory = UsageMemory()
 
-    /// Content that this daemon last wrote, and its records, which spare the parser.
     private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
 
     private(set) var problem: String?
@@ -44,9 +43,8 @@ final class UsageFile: UsageStore {
             let isOfOtherVersion: Bool
             (result, isOfOtherVersion) = try file.change { [latest] octets in
                 let (known, knownRecords) = latest.withLock { $0 }
-                // `known` is empty before the first write, and must not match an empty file, which
-                // is damaged. A deleted file was created again without records (`new`), but the
-                // known counts stay valid.
+                // An empty file is damaged. A deleted file was created again without records
+                // (`new`), but the known counts stay valid.
                 let isKnown =
                     !known.isEmpty
                     && (octets.elementsEqual(known) || octets.elementsEqual(Self.new))
@@ -86,7 +84,6 @@ final class UsageFile: UsageStore {
     func reset(_ vendor: String, today: Int64) throws(UsageStoreError) {
         do throws(SharedFile.Fault) {
             try file.change { octets in
-                // The counts of other vendors in a damaged file are also lost.
                 var records = Self.records(octets) ?? [:]
                 records[vendor] = UsageRecord(day: today)
                 return (Self.octets(records), ())
@@ -162,9 +159,7 @@ extension UsageFile {
         return text
     }
 
-    /// Returns the records by vendor name; nil if the text is damaged.
-    ///
-    /// Splits octets, because splitting a `String` is slow.
+    /// Nil if the text is damaged; splits octets, because splitting a `String` is slow.
     nonisolated static func records(_ octets: some Collection<UInt8>) -> [String: UsageRecord]? {
         let octets = Array(octets)
         var lines = octets.split(separator: UInt8(ascii: "\n"))
@@ -221,7 +216,7 @@ extension UsageFile {
             && !version.isEmpty && version.allSatisfy { 48...57 ~= $0 }
     }
 
-    /// Returns a 64-bit FNV-1a hash, which detects torn writes and edits, but not an attack.
+    /// A 64-bit FNV-1a hash detects torn writes and edits, but not an attack.
     private nonisolated static func checksum(_ octets: [UInt8]) -> String {
         let hash = octets.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Networks of the clients that `allow` permits; a search takes logarithmic time.
+/// Networks of the clients that `allow` permits.
 package struct AccessList: Sendable {
     private let v4: DisjointRanges<UInt32>
     private let v6: DisjointRanges<UInt128>
 
-    /// Creates a list; an empty list denies every client.
+    /// An empty list denies every client.
     package init(_ prefixes: [IPPrefix]) {
         var v4: [ClosedRange<UInt32>] = []
         var v6: [ClosedRange<UInt128>] = []
@@ -29,11 +29,10 @@ package struct AccessList: Sendable {
 }
 
 private struct DisjointRanges<Value: FixedWidthInteger & Sendable>: Sendable {
-    /// Lowest and highest values of the ranges, in ascending order.
+    /// In ascending order.
     private var first: [Value] = []
     private var last: [Value] = []
 
-    /// - Parameter ranges: disjoint or nested.
     init(_ ranges: [ClosedRange<Value>]) {
         let sorted = ranges.sorted {
             ($0.lowerBound, $1.upperBound) < ($1.lowerBound, $0.upperBound)

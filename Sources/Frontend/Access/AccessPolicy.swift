@@ -9,7 +9,6 @@ package final class AccessPolicy: Sendable {
     package struct Snapshot: Sendable {
         var access: AccessList
 
-        /// Per client network (``RateLimit``); nil for no limit.
         var queriesPerSecond: Int?
 
         package init(access: AccessList, queriesPerSecond: Int? = nil) {
@@ -35,8 +34,7 @@ package final class AccessPolicy: Sendable {
         private var number: UInt64
 
         init(of rules: AccessPolicy) {
-            // Reads the version number first: if the policy changes meanwhile, the next `update`
-            // copies again.
+            // The number comes first, so that a policy that changes meanwhile is copied again.
             number = rules.number.load(ordering: .acquiring)
             snapshot = rules.snapshot
         }

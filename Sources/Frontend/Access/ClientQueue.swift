@@ -10,7 +10,7 @@ struct ClientQueue<Element> {
 
         init(_ client: ClientNetwork) { self.client = client }
 
-        /// Calls `body` with a local variable, which Swift does not check at run time.
+        /// Swift does not check the exclusive access to a local variable at run time.
         func change<Result>(
             _ body: (inout FirstInFirstOut<Element>) -> Result
         ) -> Result {
@@ -26,11 +26,11 @@ struct ClientQueue<Element> {
 
     private var turns = FirstInFirstOut<Line>()
 
-    /// The queue being served; not in `turns`.
+    /// Not in `turns`.
     private var current: Line?
     private var left = 0
 
-    /// The next `append` often has the same client.
+    /// Latest client, often also the next client.
     private var latest: Line?
 
     private(set) var count = 0
@@ -42,7 +42,8 @@ struct ClientQueue<Element> {
 
     private(set) var weight = 0
 
-    /// Adds an element if `admits`, with the client's number and weight of elements, returns true.
+    /// `admits` gets the number and weight of the client's elements, and returns false to reject
+    /// the new one.
     @discardableResult
     mutating func append(
         _ element: Element,
@@ -71,9 +72,7 @@ struct ClientQueue<Element> {
         return line
     }
 
-    /// Removes the next element.
-    ///
-    /// - Parameter weighing: returns the weight that `append` got.
+    /// `weighing` must return the weight that `append` got.
     mutating func pop(weighing: (Element) -> Int = { _ in 0 }) -> Element? {
         guard let line = current ?? turns.pop(), let element = line.change({ $0.pop() }) else {
             return nil
@@ -96,7 +95,6 @@ struct ClientQueue<Element> {
     }
 }
 
-/// Holds no reference to a removed element.
 private struct FirstInFirstOut<Element> {
     private var leaving: [Element] = []
 

@@ -31,7 +31,6 @@ package final class CookieJar: Sendable {
         }
     }
 
-    /// Returns the secrets and the time for one batch of queries; thread-safe.
     func terms(now: Instant, wallSeconds: Int64) -> CookieTerms {
         CookieTerms(secrets: secrets(now: now), time: UInt32(truncatingIfNeeded: wallSeconds))
     }

@@ -6,10 +6,9 @@ package import Net
 /// Rate limit for UDP clients, against reflection attacks (`Frontend.md`).
 ///
 /// Clients with a valid cookie (RFC 7873 §5.2.5) are not limited. Above the limit, half of the
-/// queries get no reply, and half get a truncated reply, which is at most 16 octets larger than the
-/// query because of the server cookie.
+/// queries get no reply, and half get a truncated reply.
 ///
-/// A keyed hash maps client networks to slots of a table. Networks in the same slot share a limit.
+/// A keyed hash maps client networks to slots. Networks in the same slot share a limit.
 package final class RateLimit: Sendable {
     enum Decision {
         case passes
@@ -22,7 +21,7 @@ package final class RateLimit: Sendable {
     /// A power of 2; a slot has 8 octets.
     private static let places = 16_384
 
-    /// Nanoseconds in which a client can use up its limit for one burst.
+    /// Nanoseconds.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: Instant
@@ -40,7 +39,7 @@ package final class RateLimit: Sendable {
         state = Lock(State())
     }
 
-    /// Decides on a query at a limit of `perSecond`, 1 to 1,000,000; thread-safe.
+    /// `perSecond` is 1 to 1,000,000; thread-safe.
     func decision(
         on address: IPAddress,
         perSecond: Int,
@@ -64,7 +63,7 @@ package final class RateLimit: Sendable {
     }
 
     private static func place(of address: IPAddress) -> Int {
-        // `Hasher` has a random seed, so clients cannot construct collisions.
+        // `Hasher` has a random seed.
         var hasher = Hasher()
         switch address.unmapped {
         case .v4(let address): hasher.combine(address.value)

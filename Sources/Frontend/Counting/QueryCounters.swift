@@ -5,7 +5,6 @@ package import Resolver
 internal import Synchronization
 
 package enum QuerySource: Int, CaseIterable {
-    /// Fresh entry.
     case cache
 
     /// Stale entry, because no source answered in time.
@@ -13,18 +12,14 @@ package enum QuerySource: Int, CaseIterable {
     case vendor
     case upstream
 
-    /// The daemon itself: `hosts`, special names, suppressed families, types that are not
-    /// forwarded.
+    /// The daemon itself, for example special names.
     case local
 
-    /// The client is not allowed or exceeds the rate limit (truncated reply), or the class is not
-    /// IN.
+    /// The client is not allowed or exceeds the rate limit, or the class is not IN.
     case refused
 
-    /// The query is invalid, or has an unsupported EDNS version or opcode.
     case invalid
 
-    /// No source answered in time, or too many queries were pending.
     case failed
 }
 
@@ -53,12 +48,9 @@ package enum QueryTransport: Int, CaseIterable {
 }
 
 /// Query counters of one writer thread, readable by any thread.
-///
-/// With a single writer, a relaxed load and store is as cheap as a plain addition.
 package final class QueryCounters: Sendable {
     private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 
-    /// Messages without a reply: shorter than a header, or responses.
     let ignored = Atomic<UInt64>(0)
 
     let limited = Atomic<UInt64>(0)
@@ -67,7 +59,6 @@ package final class QueryCounters: Sendable {
 
     let unsent = Atomic<UInt64>(0)
 
-    /// From the arrival of the query to its reply.
     package let hitLatency = LatencyHistogram()
 
     package init() {}

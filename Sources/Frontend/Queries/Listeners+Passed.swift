@@ -5,9 +5,6 @@ package import Net
 
 extension Listeners {
     /// Adopts the sockets that systemd bound to `address`; binds a socket for a missing transport.
-    ///
-    /// If systemd passed one UDP socket per worker (`ReusePort=yes`), the kernel distributes
-    /// clients.
     package init(
         adopting sockets: [PassedSocket],
         at address: SocketAddress,
@@ -40,7 +37,7 @@ extension Listeners {
             }
             datagrams = bound
         } else {
-            // Each socket needs a worker, even if there are more sockets than `workers`.
+            // Each socket needs a worker.
             datagrams = (0..<max(workers, adopted.count)).map { adopted[$0 % adopted.count] }
         }
     }

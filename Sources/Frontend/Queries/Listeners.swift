@@ -10,7 +10,6 @@ package struct Listeners {
     package let stream: StreamListener
     package let datagrams: [DatagramListener]
 
-    /// True if systemd owns one of the sockets, which then stays open after the daemon ends.
     package var isPassed = false
 
     /// Includes the index that the interface had at the time of the bind.
@@ -20,8 +19,8 @@ package struct Listeners {
 
     /// Binds TCP and UDP to the same address and port.
     ///
-    /// TCP comes first: two processes cannot share a TCP port, so a second daemon fails here,
-    /// instead of receiving a part of the first daemon's datagrams (SO_REUSEPORT).
+    /// TCP comes first, because a second daemon must fail here, before it shares the UDP port
+    /// (SO_REUSEPORT).
     ///
     /// - Parameter isAbsent: true to allow an address that no interface has.
     package init(

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Health check query, which is not resolved, counted or recorded.
-///
-/// The name is random and below the reserved `invalid` (RFC 6761 §6.4).
+/// Health check query with a random name below `invalid` (RFC 6761 §6.4).
 package struct OwnQuery: Sendable {
     package static let headerOctets = 12
 
@@ -22,7 +20,7 @@ package struct OwnQuery: Sendable {
         [UInt8(id >> 8), UInt8(truncatingIfNeeded: id), 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0] + question
     }
 
-    /// Returns the reply to this health check; nil for a query of a client.
+    /// Nil for a query of a client.
     package func reply(to message: [UInt8]) -> [UInt8]? {
         guard message.count == Self.headerOctets + question.count,
             message[Self.headerOctets...].elementsEqual(question)

@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Resolver
 
 extension Query {
-    /// Reads the question from a buffer with a query or its reply; nil if the question is invalid.
+    /// Reads the question of a query or its reply; nil if the question is invalid.
     init?(answeredIn octets: [UInt8], dnssecOK: Bool) {
         var reader = WireReader(octets.span, at: QueryFacts.headerCount)
         guard let name = try? reader.name(), let type = try? reader.uint16() else { return nil }

@@ -6,7 +6,7 @@ extension QueryHandler {
     /// Parsing 64 KiB would take over 1 ms.
     private static let rareOctets = 4_096
 
-    /// Returns the question and EDNS in a form that `QueryValidation` accepts; nil if malformed.
+    /// Keeps only the question and EDNS; nil if malformed.
     static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
         guard octets.count <= rareOctets, let message = try? Message(parsing: octets),
             message.questions.count == 1
@@ -19,7 +19,6 @@ extension QueryHandler {
         var plain = Message(header: header)
         plain.questions = message.questions
         if var edns = message.edns {
-            // Other EDNS options do not change the reply.
             edns.options.removeAll {
                 $0.code != EDNSOption.Code.cookie && $0.code != EDNSOption.Code.keepalive
             }
@@ -28,7 +27,7 @@ extension QueryHandler {
         return plain.encoded()
     }
 
-    /// Returns the reply to a query without a question, which requests a cookie (RFC 7873 §5.4).
+    /// Returns the reply to a query without a question (RFC 7873 §5.4).
     static func cookieReply(_ octets: [UInt8], _ clientContext: ClientContext) -> [UInt8]? {
         guard octets.count <= rareOctets, let terms = clientContext.cookies,
             let message = try? Message(parsing: octets),

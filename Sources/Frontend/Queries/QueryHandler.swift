@@ -9,17 +9,15 @@ package import Resolver
 package final class QueryHandler {
     package nonisolated let counters = QueryCounters()
 
-    /// From arrival to reply.
     package nonisolated let missLatency = LatencyHistogram()
 
-    /// Recent queries that no worker answered.
     package nonisolated let recent = RecentQueries()
 
     private let cache: AnswerCache
     private var resolver: Resolver
     private let clocks: Clocks
 
-    // Computed, because Swift would check the access to a stored `package` variable at run time.
+    // Swift would check the exclusive access to a stored `package` variable at run time.
     package var inFlight: Int { unanswered }
     private var unanswered = 0
 
@@ -27,10 +25,8 @@ package final class QueryHandler {
 
     package let sessions = TCPSessionTable()
 
-    /// Contains a query at first, then its reply.
     private var scratch = [UInt8](repeating: 0, count: 65_535)
 
-    /// Created on first use because its buffers are large.
     var streams: TCPBatch {
         if let madeStreams { return madeStreams }
         let made = TCPBatch(
@@ -50,18 +46,17 @@ package final class QueryHandler {
         self.clocks = clocks
     }
 
-    /// Replaces the resolver for new queries; pending queries keep the old resolver.
+    /// Pending queries keep the old resolver.
     package func use(_ resolver: Resolver) { self.resolver = resolver }
 
     package enum Immediate {
         case reply([UInt8])
 
-        /// The value is the FORMERR reply.
+        /// The FORMERR reply.
         case malformed([UInt8])
 
         case nothing
 
-        /// The cache has no answer.
         case question(Open)
     }
 
@@ -138,7 +133,6 @@ package final class QueryHandler {
 
     private func resolve(_ miss: Miss, mayBeCached: Bool = true) {
         miss.handler = self
-        // Captures only one object, so that the closure needs no allocation.
         let completion = Completion<Resolution> { miss.handler?.finish(miss, $0) }
         begin(miss.plain, miss.origin, mayBeCached: mayBeCached, completion)
     }
@@ -148,7 +142,7 @@ package final class QueryHandler {
         miss.listener.reply(scratch, count: length, to: miss.datagram)
     }
 
-    /// Refreshes a cached answer; the vendor call counts against the limits of `client`.
+    /// The vendor call counts against the limits of `client`.
     package func refresh(_ query: Query, for client: ClientNetwork) {
         resolver.prefetcher.refresh(query, for: client)
     }
@@ -168,7 +162,7 @@ package final class QueryHandler {
 
     // MARK: - Without waiting
 
-    /// Calls `body` with `scratch` in a local variable, to avoid checks of exclusive access.
+    /// A local variable avoids checks of exclusive access.
     private func withScratch<Value>(_ body: (inout MutableRawSpan) -> Value) -> Value {
         var octets: [UInt8] = []
         swap(&octets, &scratch)
@@ -188,7 +182,6 @@ package final class QueryHandler {
         }
     }
 
-    /// Looks up the query again, because the answer may have arrived since the first lookup.
     private func cachedReply(_ plain: PlainQuery, _ origin: QueryOrigin) -> [UInt8]? {
         let limit = limit(plain, origin)
         let hit = withScratch { buffer in
@@ -238,7 +231,6 @@ package final class QueryHandler {
         begin(open.plain, open.origin, resolved)
     }
 
-    /// Resolves a query; the caller renders the reply with ``render(_:_:)``.
     func find(_ open: Open, _ completion: consuming Completion<Resolution>) {
         let resolved = completion.after { [self] (resolution: Resolution, completion) in
             finished()
@@ -272,7 +264,6 @@ package final class QueryHandler {
         )
     }
 
-    /// Writes the reply into `scratch`, and returns the length.
     private func finish(
         _ plain: PlainQuery,
         _ origin: QueryOrigin,
@@ -290,7 +281,6 @@ package final class QueryHandler {
         return length
     }
 
-    /// Makes the client repeat its query over TCP, which proves its address.
     private func truncate(_ facts: QueryFacts) -> Int {
         QueryCounters.add(1, to: counters.truncated)
         return withScratch { buffer in
@@ -334,7 +324,6 @@ package final class QueryHandler {
         return length
     }
 
-    /// Counts and records a query; `scratch` has its reply, or the query before its rendering.
     private func note(
         _ resolution: Resolution,
         _ plain: PlainQuery,

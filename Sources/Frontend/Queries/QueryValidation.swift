@@ -7,10 +7,9 @@ enum QueryValidation {
 
     case answered(length: Int, QuerySource, QueryOutcome)
 
-    /// `isProven`: the query has a valid cookie (RFC 7873 §5.2.5).
+    /// RFC 7873 §5.2.5.
     case query(QueryFacts, isProven: Bool)
 
-    /// Only `Message` can parse the message.
     case unusual
 
     var isProven: Bool {
@@ -52,7 +51,7 @@ enum QueryValidation {
                     .refused
                 )
             } else if let edns = facts.edns, edns.version != 0 {
-                // The reply has the supported EDNS version (RFC 6891 §6.1.3).
+                // RFC 6891 §6.1.3.
                 self = .answered(
                     length: facts.reply(rcode: RCode.badVers.rawValue, in: &buffer),
                     .invalid,

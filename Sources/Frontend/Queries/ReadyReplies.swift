@@ -2,9 +2,8 @@
 internal import DNSWire
 internal import Resolver
 
-/// Replies of one TCP session that are not rendered yet, oldest first.
-///
-/// Consecutive replies can share their records; ``octets`` counts shared records once.
+/// Replies of one TCP session that are not rendered yet, oldest first; consecutive replies can
+/// share their records.
 struct ReadyReplies {
     private struct Entry {
         let query: QueryHandler.Open
@@ -44,7 +43,6 @@ struct ReadyReplies {
         next += 1
         octets -= entry.own
         if next < entries.count, entries[next].shared == 0 {
-            // The octets of shared records still count.
             entries[next].shared = entry.shared
         } else {
             octets -= entry.shared

@@ -23,7 +23,7 @@ package struct QueryRecord {
     package var microseconds: UInt32
     package var type: UInt16
 
-    /// Vendor server or upstream of the (cached) answer, in `AnswerSourceRegistry`.
+    /// Vendor server or upstream, in `AnswerSourceRegistry`.
     package var origin: UInt16
 
     package var rcode: UInt16
@@ -43,14 +43,12 @@ package struct QueryRecord {
 
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// NODATA if the RCODE is 0.
         package static let empty = Flags(rawValue: 1)
         static let truncated = Flags(rawValue: 2)
 
-        /// Shared the resolution of an equal query in flight.
+        /// Shared the resolution of an equal query.
         static let merged = Flags(rawValue: 4)
 
-        /// A cache hit that caused a refresh.
         static let refreshed = Flags(rawValue: 8)
 
         package static let names: [(flag: Flags, name: String)] = [
@@ -85,8 +83,7 @@ extension QueryRecord {
         nameCount = facts.nameEnd - QueryFacts.headerCount
     }
 
-    /// Writes the record to the reserved place `offset` (`RecordRing.begin`); `name` is in wire
-    /// form.
+    /// Writes the record to place `offset` of the reserved places.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
         let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =

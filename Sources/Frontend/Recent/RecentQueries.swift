@@ -4,14 +4,13 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// Ring buffer of one thread's latest queries, written without a lock after the reply is sent.
+/// Ring buffer of one thread's latest queries, written without a lock.
 package final class RecentQueries: Sendable {
     let ring: RecordRing
 
     /// Of all workers together, 4 MiB.
     package static let mostRecords = 16_384
 
-    /// Two batches of a worker.
     private static let fewestRecords = 64
 
     package static let origin = Clock.now
@@ -22,13 +21,12 @@ package final class RecentQueries: Sendable {
 
     package var capacity: Int { ring.capacity }
 
-    /// Returns the records per ring for `count` new workers; `used` are those of other workers.
+    /// Returns the records per ring for `count` new workers.
     ///
     /// Half of the free records stay for addresses that a later reload adds.
     package static func capacity(for count: Int, besides used: Int) -> Int {
         let share = max(mostRecords - used, 0) / 2 / max(count, 1)
         let capacity = min(max(share, fewestRecords), RecordRing.mostRecords)
-        // Power of two.
         return 1 << (Int.bitWidth - 1 - capacity.leadingZeroBitCount)
     }
 
@@ -63,7 +61,6 @@ package final class RecentQueries: Sendable {
         ring.end(written)
     }
 
-    /// Records a cache hit; the reply begins at `start`.
     func note(
         _ facts: QueryFacts,
         _ hit: CacheHit,
@@ -85,7 +82,6 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Records a miss; the query begins at `start`.
     func note(
         _ facts: QueryFacts,
         _ resolution: Resolution,
@@ -116,7 +112,6 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Adds one record for several equal queries that the kernel answered.
     package func note(_ hits: MirroredHits, name: [UInt8], at now: Instant) {
         let record = QueryRecord(
             arrival: Self.time(now),

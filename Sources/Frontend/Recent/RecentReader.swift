@@ -14,7 +14,6 @@ package struct RecentReader {
     package struct News {
         package var words: [UInt64] = []
 
-        /// Records that were overwritten before this reader copied them.
         package var lost: UInt64 = 0
     }
 
@@ -22,7 +21,6 @@ package struct RecentReader {
         for queries in recent { places[ObjectIdentifier(queries)] = queries.ring.written }
     }
 
-    /// Returns the new records of all rings, and all records of a new ring.
     package mutating func news(of recent: [RecentQueries]) -> News {
         var news = News()
         var places: [ObjectIdentifier: UInt64] = [:]

@@ -4,7 +4,7 @@ internal import Net
 
 /// Input buffer of a TCP connection, split into messages.
 struct StreamInput {
-    /// Maximum unparsed octets: the longest message and one read.
+    /// The longest message and one read.
     private static let mostRest = 2 + 65_535 + TCPLimits.readOctets
 
     private(set) var octets = [UInt8](repeating: 0, count: mostRest + TCPLimits.readOctets)
@@ -31,13 +31,11 @@ struct StreamInput {
         (start, end) = (0, rest.count)
     }
 
-    /// True if a complete message is not in the batch.
     var hasMessage: Bool {
         end - start >= 2 && end - start - 2 >= Int(octets[start]) << 8 | Int(octets[start + 1])
     }
 
-    /// Reads at most ``TCPLimits/readOctets``; ``hasMessage`` must be false, so that there is
-    /// space.
+    /// Reads at most ``TCPLimits/readOctets``; ``hasMessage`` must be false.
     @ServiceLoop
     mutating func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         if start > 0 {
@@ -48,7 +46,7 @@ struct StreamInput {
         return count
     }
 
-    /// Puts complete messages into the batch (framing: RFC 7766 §8).
+    /// RFC 7766 §8.
     mutating func take() {
         count = 0
         while count < PlainQueries.capacity, end - start >= 2 {
@@ -72,7 +70,7 @@ struct StreamOutput {
     /// Space for a reply of maximum length.
     var hasRoom: Bool { octets.count - count >= 2 + Self.longestReply }
 
-    /// Calls `body` with the free space for the next reply, which `append` then commits.
+    /// `append` then commits the reply.
     mutating func withRoom<Result>(_ body: (inout MutableRawSpan) -> Result) -> Result {
         octets.withMutableRawSpan(from: count + 2, body)
     }
@@ -83,8 +81,7 @@ struct StreamOutput {
         count += 2 + length
     }
 
-    /// Writes what the kernel accepts to `stream` (nil for none), and appends the rest to
-    /// `waiting`.
+    /// Appends to `waiting` the octets that the kernel does not accept.
     @ServiceLoop
     mutating func write(
         to stream: StreamConnection?,

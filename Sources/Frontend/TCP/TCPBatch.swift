@@ -35,7 +35,6 @@ package final class TCPBatch {
 
     var hasMessage: Bool { input.hasMessage }
 
-    /// Reads the next octets; ``hasMessage`` must be false.
     func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         try input.read(from: stream)
     }
@@ -47,7 +46,6 @@ package final class TCPBatch {
 
         var hits: UInt64 = 0
 
-        /// Cache misses, and rare or invalid messages, for the caller to answer.
         var leftOver = SlotSet()
 
         var refreshes = SlotSet()
@@ -74,7 +72,6 @@ package final class TCPBatch {
         Query(answeredIn: message(slot), dnssecOK: queries.wantsDNSSEC(slot))
     }
 
-    /// Returns the slots of invalid and of unusual messages.
     private func look(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,
@@ -107,7 +104,6 @@ package final class TCPBatch {
         now: Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
-            // Long replies have filled `output`; the caller answers the remaining queries.
             guard output.hasRoom else { return nil }
             let hit = output.withRoom { room -> CacheHit? in
                 room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)

@@ -4,7 +4,6 @@ internal import Net
 struct TCPDeadlines {
     var message: Instant?
 
-    /// Nil if no reply waits.
     var writing: Instant?
 
     /// Returns the next deadline; `idleUntil` is nil while a query or a reply is pending.

@@ -6,15 +6,12 @@
 enum TCPLimits {
     // MARK: - Number
 
-    /// Maximum sessions of all clients.
     static let connections = 256
 
     static let connectionsPerClient = 128
 
-    /// Number of sessions above which the client with the most sessions loses a session.
-    ///
-    /// If no client has more, any client can lose a session: this protects a client with two
-    /// sessions (for A and AAAA).
+    /// Number of sessions above which the client with the most sessions loses a session; protects a
+    /// client with two sessions (for A and AAAA).
     static let connectionsWithoutRank = 4
 
     /// Maximum sessions of all clients that `allow` excludes.
@@ -30,24 +27,22 @@ enum TCPLimits {
     /// Octets of unsent replies above which the daemon stops reading.
     static let unwritten = 256 << 10
 
-    /// Octets of unread queries and unsent replies per session.
+    /// Octets of unread queries and unsent replies.
     static let heldPerSession = 512 << 10
 
     static let heldPerClient = 4 << 20
 
     static let held = 12 << 20
 
-    /// Octets of encoded replies at which the daemon writes them; the last reply can exceed this.
+    /// Octets of encoded replies at which the daemon writes them.
     static let batchOctets = 16 << 10
 
     static let replyOverhead = 512
 
     static let readOctets = 16 << 10
 
-    /// Maximum consecutive reads before other sessions are served.
     static let reads = 4
 
-    /// Maximum answered misses and encoded replies in one iteration of the service loop.
     static let answersPerTurn = 32
 
     static let hitsPerAnswer = 64

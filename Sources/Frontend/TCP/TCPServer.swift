@@ -16,7 +16,7 @@ package final class TCPServer {
 
     package let address: SocketAddress
 
-    /// Creates a server; `rules` may change later, and `cookies` is nil on loopback.
+    /// `cookies` is nil on loopback.
     package init(
         _ listener: StreamListener,
         address: SocketAddress,
@@ -43,7 +43,7 @@ package final class TCPServer {
         }
     }
 
-    /// Stops accepting clients; open sessions continue until `finish`.
+    /// Open sessions continue until `finish`.
     package func stop() {
         listener.close()
     }

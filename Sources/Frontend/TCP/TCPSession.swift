@@ -23,10 +23,8 @@ final class TCPSession {
     /// Start of a message or, if `isHeld`, complete messages.
     private var rest: [UInt8] = []
 
-    /// By a limit, or because other sessions must be served first.
     private var isHeld = false
 
-    /// False after the end of the stream, an error or a timeout.
     private var isReading = true
 
     private var outgoing: [UInt8] = []
@@ -50,14 +48,11 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
-    /// Answered misses, rendered replies and each 64 cache hits in this loop iteration.
-    ///
     /// At ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
     private var answers = 0
 
     private var lastActive: Instant
 
-    /// Nil unless the client reached a limit.
     private var pausedUntil: Instant?
 
     private var deadlines = TCPDeadlines()
@@ -68,10 +63,8 @@ final class TCPSession {
 
     var isIdle: Bool { pending == 0 && unsent == 0 }
 
-    /// Arrival of the oldest unanswered query, or the last activity.
     var waitsSince: Instant { arrivals.first ?? lastActive }
 
-    /// True if closing the session loses no query, not even the first query of a new session.
     var isExpendable: Bool {
         isIdle && !isHeld
             && (!isNew || clocks.now() - lastActive >= TCPLimits.firstMessageTime)
@@ -133,7 +126,6 @@ final class TCPSession {
         handler.sessions.update(self, by: change)
     }
 
-    /// Ends a session without pending replies, so that a half-closed client gets all answers.
     private func endIfDone() {
         guard !isReading, isIdle else { return }
         alarm.set(nil)
@@ -150,17 +142,14 @@ final class TCPSession {
 
     // MARK: - Reading
 
-    /// Queues the session if other sessions wait.
     private func serveInTurn(toEnd: Bool) {
         guard handler.sessions.isBusy else { return serve(toEnd: toEnd) }
         isHeld = true
         catchUpSoon()
     }
 
-    /// Reads, answers the complete messages and writes the replies.
-    ///
-    /// - Parameter toEnd: true to read until the socket is empty, because the edge-triggered event
-    ///   for the end of the stream may already have occurred.
+    /// - Parameter toEnd: true if the edge-triggered event for the end of the stream may already
+    ///   have occurred.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
         let messages = handler.streams
@@ -172,8 +161,7 @@ final class TCPSession {
         var isDrained = false
         for turn in 0... {
             hits += answer(messages, from: clientContext, now)
-            // Messages can wait although `isTaking` is true, because `answer` stops at a limit of
-            // unsent replies and then sends some of them.
+            // `answer` stops at a limit of unsent replies, but then sends some of them.
             isHeld =
                 !isTaking || !rest.isEmpty || messages.hasMessage
                 || turn == TCPLimits.reads && !isDrained
@@ -193,7 +181,6 @@ final class TCPSession {
         }
     }
 
-    /// Returns true if more octets may be available.
     private func read(_ messages: TCPBatch, toEnd: Bool) -> Bool {
         do throws(SocketError) {
             guard let count = try messages.read(from: stream) else { return false }
@@ -221,7 +208,6 @@ final class TCPSession {
         isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
     }
 
-    /// Returns the number of cache hits.
     private func answer(
         _ messages: TCPBatch,
         from clientContext: ClientContext,
@@ -306,7 +292,6 @@ final class TCPSession {
         handler.sessions.serveLater(self)
     }
 
-    /// Returns the new value of `answers`.
     func catchUp() -> Int {
         isCatchingUp = false
         answers = 0
@@ -359,7 +344,6 @@ final class TCPSession {
 
     // MARK: - Deadlines
 
-    /// Nil while the client waits for the daemon.
     private var due: Instant? {
         let idleUntil = isIdle ? lastActive + TCPLimits.idleTime : nil
         return deadlines.due(isReading: isReading, idleUntil: idleUntil)

@@ -4,8 +4,7 @@ package import Net
 
 /// Table of all TCP sessions, with limits on their number and memory (`Frontend.md`).
 ///
-/// Sessions of clients outside `allow` are closed first. If sessions of other clients fill the
-/// table, a new session of a client outside `allow` is closed.
+/// Sessions of clients outside `allow` are closed first.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -14,18 +13,14 @@ package final class TCPSessionTable {
 
     private(set) var octets = 0
 
-    /// Sessions with unfinished work; each at most once.
     private var waiting = ClientQueue<TCPSession>()
 
     private var isServingLater = false
 
-    /// Closed because a new session would have exceeded a limit of sessions.
     package private(set) var evicted: UInt64 = 0
 
-    /// Closed because of a limit of octets.
     package private(set) var overfull: UInt64 = 0
 
-    /// Closed after ``TCPLimits/malformed`` malformed messages in succession.
     package private(set) var malformed: UInt64 = 0
 
     private struct Share {
@@ -90,7 +85,6 @@ package final class TCPSessionTable {
         ServiceLoop.task { [self] in serveWaiting() }
     }
 
-    /// Serves about `answersPerTurn` answers per loop iteration.
     private func serveWaiting() {
         var answers = 0
         while answers < TCPLimits.answersPerTurn, let session = waiting.pop() {

@@ -6,12 +6,11 @@
 /// after the previous query. A credit limits the cost of useless polls to 5 µs per quick query:
 ///
 /// - Each quick query adds 1 to the credit.
-/// - Each poll of 20 µs (`time`) without a result subtracts 4 (`price`).
+/// - Each poll without a result subtracts 4 (`price`).
 /// - While polling is off, each query that is not quick also subtracts 4.
 ///
-/// Polling starts when the credit reaches `need`, and stops when the credit falls below `price`.
-/// Each stop doubles `need`, up to `needs.most`. While polling is on, a quick query with full
-/// credit resets `need`.
+/// Polling starts when the credit reaches `need`, and stops below `price`. Each stop doubles
+/// `need`.
 struct BusyPoll {
     /// Slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)

@@ -6,19 +6,16 @@ package import Synchronization
 
 /// Datagram that a worker could not answer.
 package final class Miss: Sendable {
-    /// Without octets if `plain` has the parsed query.
     package let datagram: ReceivedDatagram
     package let listener: DatagramListener
     package let clientContext: ClientContext
     package let arrival: Instant
 
-    /// Parsed query, or ``PlainQuery/unparsed``: a copy of an optional would take 200 instructions.
+    /// A copy of an optional would take 200 instructions.
     let plain: PlainQuery
 
-    /// False if `QueryHandler` must parse the octets.
     let isParsed: Bool
 
-    /// Nil until a handler has received the miss.
     @ServiceLoop var handler: QueryHandler?
 
     init(
@@ -44,10 +41,8 @@ package final class Miss: Sendable {
         )
     }
 
-    /// Octets that count against the limits of the queue.
     var octetCount: Int { isParsed ? plain.facts.questionEnd : datagram.octets.count }
 
-    /// Replaces the octets by the parsed query.
     func parsed(_ query: PlainQuery) -> Miss {
         Miss(
             datagram: datagram.withoutOctets,
@@ -103,11 +98,9 @@ package struct Refresh: Sendable {
 
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
-/// Misses from this machine and from other machines have separate queues, served in turn. In each
-/// queue, clients have round-robin turns of up to 16 misses, so that a flood of forged addresses
-/// hardly delays a client with several queries.
-///
-/// A queue accepts another miss of a client with n misses only while more than n places are free.
+/// In each queue, clients have turns of up to 16 misses, so that a flood of forged addresses hardly
+/// delays a client with several queries. A queue accepts another miss of a client with n misses
+/// only while more than n places are free.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
@@ -121,7 +114,6 @@ package final class MissQueue: Sendable {
         /// Misses from loopback addresses, which other machines cannot forge.
         var local = ClientQueue<Miss>(quantum: 16)
 
-        /// Health check queries, which a flood must not delay.
         var own: [Miss] = []
 
         var refreshes: ArraySlice<Refresh> = []
@@ -138,7 +130,6 @@ package final class MissQueue: Sendable {
             return next
         }
 
-        /// Returns false if the queue is full or the client has reached its limit.
         mutating func add(_ miss: Miss) -> Bool {
             miss.clientContext.address.isLoopback
                 ? Self.add(miss, to: &local, limit: MissQueue.localLimit)
@@ -159,7 +150,6 @@ package final class MissQueue: Sendable {
             }
         }
 
-        /// Moves health check queries, then `local` and other misses in turn, to the empty `next`.
         mutating func next(_ limit: Int, _ next: inout [Miss]) {
             if !own.isEmpty { swap(&next, &own) }
             while next.count < limit, local.count + misses.count > 0 {
@@ -185,7 +175,6 @@ package final class MissQueue: Sendable {
 
     private static let ownLimit = 256
 
-    /// Per loop iteration.
     static let row = 64
 
     package let dropped = Atomic<UInt64>(0)
@@ -210,7 +199,6 @@ package final class MissQueue: Sendable {
         while handleRow() {}
     }
 
-    /// Returns true if the queue contains more.
     @ServiceLoop
     func handleRow() -> Bool {
         var misses: [Miss] = []
@@ -239,7 +227,7 @@ package final class MissQueue: Sendable {
         wakeup.ring()
     }
 
-    /// Queues a refresh, unless the queue is full; thread-safe, does not block.
+    /// Ignores the refresh if the queue is full; thread-safe, does not block.
     func take(refresh query: Query, of client: ClientNetwork) {
         waiting.withLock { waiting in
             guard waiting.refreshes.count < Self.refreshLimit else { return }
@@ -258,6 +246,5 @@ extension Array {
 private final class Box {
     weak var queue: MissQueue?
 
-    /// Empty between calls of `handleRow`; reuses its memory.
     var row: [Miss] = []
 }

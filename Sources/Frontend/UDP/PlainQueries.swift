@@ -3,9 +3,7 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Parsed queries of one batch.
-///
-/// A common lookup takes the cache lock once, and prefetches the entries of all queries.
+/// Parsed queries of one batch, for a common lookup with prefetched entries.
 struct PlainQueries {
     static let capacity = 32
 
@@ -27,7 +25,6 @@ struct PlainQueries {
 
         var refreshes = SlotSet()
 
-        /// The cache has answers to copy to the kernel (`AnswerCache.writeOffers`).
         var hasOffers = false
     }
 
@@ -42,7 +39,7 @@ struct PlainQueries {
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
-    /// Returns nil if the message is not parsed; `mutating` avoids a copy of 3 KiB (Swift 6.3).
+    /// `mutating` avoids a copy of 3 KiB (Swift 6.3).
     mutating func query(_ slot: Int, in batch: inout DatagramBatch) -> PlainQuery? {
         guard slots.contains(slot), let facts = facts[slot] else { return nil }
         let (hash, isProven) = (hashes[slot], proven.contains(slot))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Slots in a batch of at most 32 messages; iterates from the lowest slot.
+/// Slots in a batch of at most 32 messages.
 struct SlotSet: Sequence, IteratorProtocol {
     private var bits: UInt32
 

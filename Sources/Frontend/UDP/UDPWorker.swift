@@ -22,11 +22,9 @@ package final class UDPWorker: Sendable {
     private let own: OwnQuery?
     private let isStopping = Atomic(false)
 
-    /// Consecutive receive errors above which the worker waits 10 ms before each attempt.
+    /// Consecutive receive errors after which the worker waits 10 ms before each attempt.
     private static let mostFailures = 64
 
-    /// Creates a worker.
-    ///
     /// - Parameters:
     ///   - cookies: nil on loopback, where addresses cannot be forged.
     ///   - limit: nil on loopback.
@@ -57,7 +55,6 @@ package final class UDPWorker: Sendable {
         var queries = PlainQueries()
         var rules = AccessPolicy.Copy(of: rules)
         var busyPoll = BusyPoll()
-        // Empty between the batches; reuses its memory.
         var queued: [Miss] = []
         var idleSince = Clock.now
         var failures = 0
@@ -65,8 +62,7 @@ package final class UDPWorker: Sendable {
             let count = receive(&batch, busyPoll, idleSince)
             guard count > 0 else {
                 failures += 1
-                // With a permanent error, the loop would occupy a processor; transient errors need
-                // no pause.
+                // A permanent error would occupy a processor.
                 if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
                 continue
             }
@@ -115,7 +111,6 @@ package final class UDPWorker: Sendable {
         listener.stopReceiving()
     }
 
-    /// Replies in place if no lookup is needed.
     private func look(
         at slot: Int,
         _ batch: inout DatagramBatch,
@@ -155,7 +150,7 @@ package final class UDPWorker: Sendable {
         if length > 0 { batch.reply(slot, count: length) }
     }
 
-    /// Replies above the rate limit; returns the size of the reply, 0 for none.
+    /// Returns the size of the reply, 0 for none.
     private func reject(
         _ look: QueryValidation,
         _ decision: RateLimit.Decision,
