@@ -28,7 +28,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
         unsafe String(cString: strerror(errno))
     }
 
-    /// `result` is a negated `errno`.
+    /// Creates the error for `result`, a negated `errno`.
     init(_ result: Int32, _ what: String, _ log: String = "") {
         // EACCES with a log means that the BPF verifier rejected the program.
         self =

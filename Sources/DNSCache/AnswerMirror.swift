@@ -130,7 +130,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// The mirror cannot decide between two answers that match the same queries.
+    /// Returns true if another answer matches the same queries: the mirror cannot decide.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -237,7 +237,7 @@ extension AnswerCache {
         return (stride.hits, stride.next)
     }
 
-    /// Nil for an entry that the cache has removed.
+    /// Returns the names in wire form; nil for an entry that the cache has removed.
     package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
         var names: [[UInt8]?] = []
         copies.inParts(of: 64) { copies in

@@ -200,7 +200,7 @@ struct BucketIndex: ~Copyable {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// A bucket that does not exist yet is part of the bucket whose split will create it.
+    /// Returns the first slot of the bucket, or of the bucket whose split will create it.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

@@ -84,7 +84,7 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
 
     package static let any = AnswerVariant(rawValue: 0xFF)
 
-    /// RFC 4035 §3.2.1 (DO) and §3.2.2 (CD).
+    /// Creates the variant for queries with these DO and CD bits (RFC 4035 §3.2.1, §3.2.2).
     package init(dnssecOK: Bool, checkingDisabled: Bool) {
         rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
     }

@@ -98,7 +98,7 @@ extension EntryHeader {
 
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
-    /// RFC 8767.
+    /// True during the stale window (RFC 8767).
     func isStale(_ now: UInt64) -> Bool {
         let age = age(now)
         return age >= UInt64(lifetime) && age < end

@@ -196,7 +196,7 @@ struct EntryRing: ~Copyable {
         return tail > from && tail < head && !isLive(reference(at: tail))
     }
 
-    /// There is always space, because the former place becomes free.
+    /// Moves the oldest entry to the head, for which its former place gives space.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

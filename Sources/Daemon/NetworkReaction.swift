@@ -244,7 +244,7 @@ final class NetworkReaction {
         }
     }
 
-    /// A large cache is marked stale in several steps.
+    /// Handles a network change or a resume; a large cache is marked stale in several steps.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         portal.networkChanged()

@@ -167,7 +167,7 @@ struct Program: ParsableCommand {
         }
     }
 
-    /// If the write fails, ends the process with exit code 1.
+    /// Writes to standard output; on failure, ends the process with exit code 1.
     private static func print(_ text: String) {
         guard let code = write(text, to: STDOUT_FILENO) else { return }
         complain("cannot write the output: \(SocketError.system(call: "write", code: code))")

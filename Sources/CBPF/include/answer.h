@@ -88,12 +88,12 @@ static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octe
     return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
 }
 
-/// The last word has at least one unused octet.
+/// Returns the 64-bit words for a name; the last word has at least one unused octet.
 static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name_count) {
     return name_count / 8 + 1;
 }
 
-/// NH (RFC 4418 section 5.2) over 32-bit halves, because BPF has no 128-bit products.
+/// Adds octets by NH (RFC 4418 section 5.2) with 32-bit halves: BPF has no 128-bit products.
 ///
 /// An attacker can make two keys equal with a probability of at most 2^-32.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,

@@ -14,7 +14,7 @@ const char *curl_library_load(void);
 
 bool curl_library_is_loaded(void);
 
-/// For tests.
+/// Returns true if libcurl's `free` erases the block. For tests.
 bool curl_library_erases(void *block);
 
 /// A result other than `size * count` aborts the transfer.

@@ -39,7 +39,7 @@ int linux_join_interrupting(unsigned long thread);
 /// Forbids core dumps, new privileges, and access by other processes of the user.
 int linux_close_process(void);
 
-/// `access` is O_RDWR or O_RDONLY.
+/// Opens /dev/null for each closed standard descriptor; `access` is O_RDWR or O_RDONLY.
 int linux_open_standard_descriptors(int access);
 
 /// Keeps only CAP_NET_BIND_SERVICE in the calling thread and its later threads (capset(2)).

@@ -56,7 +56,7 @@ int linux_route_requests(void);
 /// Opens a socket for router advertisement options that the kernel leaves to programs.
 int linux_router_options(void);
 
-/// After a change, read(2) fails with ECANCELED, and re-arms the timer.
+/// Opens a descriptor that is readable after a change or a resume; read(2) fails with ECANCELED.
 int linux_clock_changes(void);
 
 /// Returns 1, 0, or -1 if unknown.

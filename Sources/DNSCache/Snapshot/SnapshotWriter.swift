@@ -24,7 +24,7 @@ package struct SnapshotWriter {
         case nothing
     }
 
-    /// `wallTime` is in seconds since 1970; the names of the digests have at most 255 octets.
+    /// Creates an encoder; `wallTime` is in seconds since 1970, digest names have up to 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,

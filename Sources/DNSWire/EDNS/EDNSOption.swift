@@ -79,7 +79,7 @@ extension EDNSOption {
         }
     }
 
-    /// Family 0 contains no address (RFC 7871 §6).
+    /// Returns true for a valid client subnet (RFC 7871 §6); family 0 contains no address.
     private static func isClientSubnet(_ octets: [UInt8]) -> Bool {
         guard octets.count >= 4, octets[0] == 0, octets[1] <= 2 else { return false }
         let (width, source, scope) = ([0, 32, 128][Int(octets[1])], Int(octets[2]), Int(octets[3]))

@@ -81,8 +81,7 @@ extension CookieSecrets {
         package let cookie: ServerCookie
     }
 
-    /// Checks a server cookie; a missing or invalid cookie is not an error (RFC 7873 §5.2.3,
-    /// §5.2.4).
+    /// Checks a server cookie; an invalid cookie is not an error (RFC 7873 §5.2.3, §5.2.4).
     ///
     /// `client` is in network order, `time` in seconds since 1970 modulo 2³².
     package func decision(

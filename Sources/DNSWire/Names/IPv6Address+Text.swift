@@ -80,6 +80,7 @@ extension IPv6Address: CustomStringConvertible {
         return Self.join(groups[..<gap.lowerBound]) + "::" + Self.join(groups[gap.upperBound...])
     }
 
+    /// Returns the first longest run of at least two zero groups (RFC 5952 §4.2).
     private static func longestZeroRun(_ groups: [UInt16]) -> Range<Int>? {
         var longest: Range<Int>?
         var start = 0

@@ -20,7 +20,7 @@ package final class NameHash: Sendable {
 
     private static var longestName: Int { 255 }
 
-    /// `seed` is a random number that is never stored or sent.
+    /// Derives the secrets from `seed`, a random number that is never stored or sent.
     package init(seed: UInt64) {
         var words = SecretWords(seed: seed, purpose: 1)
         secrets = InlineArray { _ in words.next() }
@@ -77,7 +77,7 @@ package struct SecretWords {
     private let purpose: UInt64
     private var counter: UInt64 = 0
 
-    /// Each use of a seed must have a different `purpose`.
+    /// Starts a sequence; each use of a seed must have a different `purpose`.
     package init(seed: UInt64, purpose: UInt64) {
         self.seed = seed
         self.purpose = purpose

@@ -47,8 +47,8 @@ extension QueryFacts {
     /// Converts the query in `buffer` into its reply and returns the size of the reply.
     ///
     /// The reply keeps ID, RD, CD and the letter case of the question (0x20). AD needs a client
-    /// that understands AD (RFC 6840 §5.8). Above `limit`, the reply loses its extended errors (RFC
-    /// 8914 §3), then its records and gets TC (RFC 2181 §9).
+    /// that understands AD (RFC 6840 §5.8). Above `limit`, the reply loses its extended errors
+    /// (RFC 8914 §3), then also its records, and gets TC (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
     package func reply(

@@ -191,7 +191,7 @@ final class CacheFile {
         }
     }
 
-    /// The path in the settings may be wrong.
+    /// Stops writes, because the path in the settings may be wrong.
     private func refuse() {
         isOther = true
         fail(

@@ -9,7 +9,7 @@ internal import Net
 internal import Resolver
 
 extension Components {
-    /// Nil without `fleet`.
+    /// Creates the fleet, or reuses the fleet of `old`; nil without `fleet`.
     static func fleet(
         _ settings: Settings,
         _ dependencies: Dependencies,

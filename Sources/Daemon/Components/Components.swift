@@ -44,7 +44,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// A thread creates the routes, because 100,000 routes take about 1 s.
+    /// Creates the components, their routes on a thread: 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -60,7 +60,7 @@ struct Components {
         return Components(sources, routing, in: dependencies, succeeding: old)
     }
 
-    /// The first request could end the process, so libcurl is loaded before a reload is accepted.
+    /// Loads libcurl before a reload is accepted: the first request could end the process.
     private static func loadLibrary() async throws(StartError) {
         if let reason = try await onThread("http-load", { HTTPClient.load() }) {
             throw .library(reason)

@@ -7,7 +7,7 @@ internal import Net
 // MARK: - Interfaces of listen addresses
 
 extension Daemon {
-    /// ``NetworkReaction`` ignores link-local addresses.
+    /// Watches interfaces, because ``NetworkReaction`` ignores link-local addresses.
     func followInterfaces() {
         guard components.settings.listensOnInterface else { return interfaces = nil }
         if interfaces == nil {

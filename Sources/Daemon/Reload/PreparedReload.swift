@@ -13,7 +13,7 @@ struct PreparedReload: Sendable {
     /// A longer reply would block the service loop.
     private static let listedChanges = 1_000
 
-    /// A thread compares the settings, because they may have 100,000 routes.
+    /// Compares the settings on a thread, because they may have 100,000 routes.
     @ServiceLoop
     static func make(
         _ wanted: Settings,
@@ -54,7 +54,7 @@ final class OldRoutes: Sendable {
     static let many = 1_000
     private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
 
-    /// Nil if there are few routes.
+    /// Takes the routes of `components` and `renamed`; nil if there are few routes.
     @ServiceLoop
     init?(_ components: Components, _ renamed: [String: String] = [:]) {
         let routes = components.settings.routes
@@ -79,7 +79,7 @@ extension Daemon {
         return try await onThread("reload") { before.changes(to: now) }
     }
 
-    /// The next reload waits for the release.
+    /// Releases routes when no query uses them; the next reload waits for the release.
     func releaseLater(_ old: OldRoutes?) {
         guard let old else { return }
         settingsQueue.add { [self] in

@@ -18,7 +18,7 @@ final class FleetStateFile {
         file = SharedFile(directory + "/fleet.state", initial: new)
     }
 
-    /// A new identifier is stored if possible.
+    /// Returns the stored identifier, or a new identifier, which is stored if possible.
     func identifier() -> [UInt8] {
         let new = Self.newIdentifier()
         let stored = try? file.change { octets in

@@ -159,7 +159,7 @@ extension UsageFile {
         return text
     }
 
-    /// Nil if the text is damaged; splits octets, because splitting a `String` is slow.
+    /// Parses the text, nil if damaged; splits octets, because splitting a `String` is slow.
     nonisolated static func records(_ octets: some Collection<UInt8>) -> [String: UsageRecord]? {
         let octets = Array(octets)
         var lines = octets.split(separator: UInt8(ascii: "\n"))
@@ -216,7 +216,7 @@ extension UsageFile {
             && !version.isEmpty && version.allSatisfy { 48...57 ~= $0 }
     }
 
-    /// A 64-bit FNV-1a hash detects torn writes and edits, but not an attack.
+    /// Returns a 64-bit FNV-1a hash, which detects torn writes and edits, but not an attack.
     private nonisolated static func checksum(_ octets: [UInt8]) -> String {
         let hash = octets.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3

@@ -6,7 +6,7 @@ package struct AccessList: Sendable {
     private let v4: DisjointRanges<UInt32>
     private let v6: DisjointRanges<UInt128>
 
-    /// An empty list denies every client.
+    /// Creates a list; an empty list denies every client.
     package init(_ prefixes: [IPPrefix]) {
         var v4: [ClosedRange<UInt32>] = []
         var v6: [ClosedRange<UInt128>] = []

@@ -10,7 +10,7 @@ struct ClientQueue<Element> {
 
         init(_ client: ClientNetwork) { self.client = client }
 
-        /// Swift does not check the exclusive access to a local variable at run time.
+        /// Calls `body` with a local variable, which Swift does not check at run time.
         func change<Result>(
             _ body: (inout FirstInFirstOut<Element>) -> Result
         ) -> Result {
@@ -42,8 +42,7 @@ struct ClientQueue<Element> {
 
     private(set) var weight = 0
 
-    /// `admits` gets the number and weight of the client's elements, and returns false to reject
-    /// the new one.
+    /// Adds an element if `admits` returns true for the number and weight of the client's elements.
     @discardableResult
     mutating func append(
         _ element: Element,
@@ -72,7 +71,7 @@ struct ClientQueue<Element> {
         return line
     }
 
-    /// `weighing` must return the weight that `append` got.
+    /// Removes the next element; `weighing` must return the weight that `append` got.
     mutating func pop(weighing: (Element) -> Int = { _ in 0 }) -> Element? {
         guard let line = current ?? turns.pop(), let element = line.change({ $0.pop() }) else {
             return nil

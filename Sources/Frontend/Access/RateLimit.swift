@@ -39,7 +39,7 @@ package final class RateLimit: Sendable {
         state = Lock(State())
     }
 
-    /// `perSecond` is 1 to 1,000,000; thread-safe.
+    /// Decides on a query at a limit of `perSecond`, 1 to 1,000,000; thread-safe.
     func decision(
         on address: IPAddress,
         perSecond: Int,

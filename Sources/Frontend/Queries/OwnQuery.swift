@@ -20,7 +20,7 @@ package struct OwnQuery: Sendable {
         [UInt8(id >> 8), UInt8(truncatingIfNeeded: id), 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0] + question
     }
 
-    /// Nil for a query of a client.
+    /// Returns the reply to this health check; nil for a query of a client.
     package func reply(to message: [UInt8]) -> [UInt8]? {
         guard message.count == Self.headerOctets + question.count,
             message[Self.headerOctets...].elementsEqual(question)

@@ -46,7 +46,7 @@ package final class QueryHandler {
         self.clocks = clocks
     }
 
-    /// Pending queries keep the old resolver.
+    /// Replaces the resolver for new queries; pending queries keep the old resolver.
     package func use(_ resolver: Resolver) { self.resolver = resolver }
 
     package enum Immediate {
@@ -142,7 +142,7 @@ package final class QueryHandler {
         miss.listener.reply(scratch, count: length, to: miss.datagram)
     }
 
-    /// The vendor call counts against the limits of `client`.
+    /// Refreshes an answer; the vendor call counts against the limits of `client`.
     package func refresh(_ query: Query, for client: ClientNetwork) {
         resolver.prefetcher.refresh(query, for: client)
     }
@@ -162,7 +162,7 @@ package final class QueryHandler {
 
     // MARK: - Without waiting
 
-    /// A local variable avoids checks of exclusive access.
+    /// Calls `body` with `scratch` in a local variable, to avoid checks of exclusive access.
     private func withScratch<Value>(_ body: (inout MutableRawSpan) -> Value) -> Value {
         var octets: [UInt8] = []
         swap(&octets, &scratch)

@@ -46,7 +46,7 @@ struct StreamInput {
         return count
     }
 
-    /// RFC 7766 §8.
+    /// Puts complete messages into the batch (RFC 7766 §8).
     mutating func take() {
         count = 0
         while count < PlainQueries.capacity, end - start >= 2 {
@@ -70,7 +70,7 @@ struct StreamOutput {
     /// Space for a reply of maximum length.
     var hasRoom: Bool { octets.count - count >= 2 + Self.longestReply }
 
-    /// `append` then commits the reply.
+    /// Calls `body` with the free space; `append` then commits the reply.
     mutating func withRoom<Result>(_ body: (inout MutableRawSpan) -> Result) -> Result {
         octets.withMutableRawSpan(from: count + 2, body)
     }

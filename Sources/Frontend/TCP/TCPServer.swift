@@ -16,7 +16,7 @@ package final class TCPServer {
 
     package let address: SocketAddress
 
-    /// `cookies` is nil on loopback.
+    /// Creates a server; `cookies` is nil on loopback.
     package init(
         _ listener: StreamListener,
         address: SocketAddress,
@@ -43,7 +43,7 @@ package final class TCPServer {
         }
     }
 
-    /// Open sessions continue until `finish`.
+    /// Stops accepting clients; open sessions continue until `finish`.
     package func stop() {
         listener.close()
     }

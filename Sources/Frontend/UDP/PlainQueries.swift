@@ -39,7 +39,7 @@ struct PlainQueries {
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
-    /// `mutating` avoids a copy of 3 KiB (Swift 6.3).
+    /// Returns a parsed query; `mutating` avoids a copy of 3 KiB (Swift 6.3).
     mutating func query(_ slot: Int, in batch: inout DatagramBatch) -> PlainQuery? {
         guard slots.contains(slot), let facts = facts[slot] else { return nil }
         let (hash, isProven) = (hashes[slot], proven.contains(slot))
