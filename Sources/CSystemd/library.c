@@ -69,7 +69,7 @@
 RETURNING_STATUS(EACH)
 #undef EACH
 
-// Only the library creates objects, so it is loaded.
+// If there is an object, the library is loaded, because only the library creates objects.
 #define EACH(result, name, parameters, arguments)                                                      \
     STAND_IN result name parameters { return object == NULL ? NULL : found.name arguments; }
 RELEASING(EACH)

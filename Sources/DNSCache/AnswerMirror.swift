@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Store with copies of cache entries, such as the kernel.
+/// Store with copies of cache entries, for example in the kernel.
 ///
 /// The second hit on an entry stores a copy. The cache removes the copy before it changes the
 /// entry. The cache calls `store`, `remove` and `change` with its lock held: these functions must
@@ -36,7 +36,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 package struct MirroredHitStride: Sendable {
     package var hits: [MirroredHits] = []
 
-    /// Copies without hits in a full mirror, for removal.
+    /// Copies without hits, which the cache removes from a full mirror.
     package var idle: [MirroredHits] = []
 
     package var next: Int?
@@ -44,6 +44,7 @@ package struct MirroredHitStride: Sendable {
     package init() {}
 }
 
+/// Fields of a copied entry.
 package struct MirroredAnswer: Sendable {
     package static let mostOctets = 500
     package static let mostTTLs = 16

@@ -94,6 +94,7 @@ package struct AnswerTable: ~Copyable {
         )
     }
 
+    /// Writes a reply and returns its size in octets; `age` is in seconds.
     func write(
         _ reference: Int,
         age: UInt64,

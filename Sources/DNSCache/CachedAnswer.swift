@@ -70,7 +70,7 @@ package struct StaleAnswer: Sendable {
     /// Seconds; nil if the answer is fresh.
     package var expiredFor: UInt64?
 
-    /// A cached failure prevents a new resolution.
+    /// True until a cached failure expires; until then, there is no new resolution.
     package var isHeld: Bool
 }
 

@@ -93,7 +93,7 @@ extension EntryHeader {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// Avoids the slow division of `age(_:)`.
+    /// True during the lifetime; avoids the slow division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
@@ -134,7 +134,7 @@ extension EntryHeader {
 extension EntryHeader {
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
-    /// Includes SERVFAIL (RFC 8767 §5).
+    /// True for a cached failure, such as SERVFAIL (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
     private static var authentic: UInt8 { 0x80 }
@@ -143,6 +143,7 @@ extension EntryHeader {
 
     var source: UInt8 { origin & 0x1F }
 
+    /// True if the mirror can store a copy of the entry, and has none.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
@@ -166,6 +167,7 @@ extension EntryHeader {
     }
 }
 
+/// Count of hits on an entry, with flags.
 struct Demand: Equatable {
     private var bits: UInt32 = 0
 

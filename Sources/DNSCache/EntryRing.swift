@@ -133,7 +133,7 @@ struct EntryRing: ~Copyable {
         head + bridge(for: length) + length - tail <= capacity
     }
 
-    /// Requires ``hasRoom(for:)``.
+    /// Appends an entry, for which ``hasRoom(for:)`` must be true.
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],

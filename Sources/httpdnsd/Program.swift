@@ -193,7 +193,7 @@ struct Program: ParsableCommand {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// Moves secrets out, so that old settings do not stay in memory.
+/// Value that `take` moves out, so that secrets of old settings do not stay in memory.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
     init(_ value: Value) { self.value = Lock(value) }

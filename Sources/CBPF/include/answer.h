@@ -15,7 +15,7 @@ enum {
 
     ANSWER_OCTETS = 768,
 
-    /// Follows the secrets of the full 64-bit words.
+    /// Index after the secrets of the full 64-bit words.
     ANSWER_SECRET_OF_LAST = ANSWER_NAME_OCTETS / 8,
     ANSWER_SECRET_OF_TYPE,
     ANSWER_SECRETS,

@@ -35,17 +35,16 @@ package struct SnapshotReader {
         case prologue, header, blocks, nothing
     }
 
-    /// Returns a filter for answers to restore, from the digests in the snapshot.
+    /// Function that gets the digests in the snapshot, and returns a filter for answers to restore.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
     /// Creates a reader; without a cache, the reader only validates the file.
     ///
     /// - Parameters:
-    ///   - wallTime: seconds since 1970; more than 60 s before the time of writing, all answers are
-    ///     restored as stale.
-    ///   - believes: returns true if the DNSSEC validation of the named server is trusted; other
-    ///     answers
-    ///     lose the AD flag.
+    ///   - wallTime: seconds since 1970; if this time is more than 60 s before the time of writing,
+    ///     all answers are restored as stale.
+    ///   - believes: returns true if the daemon trusts the DNSSEC validation of the named server;
+    ///     answers of other servers lose the AD flag.
     package init(
         into cache: AnswerCache?,
         now: Instant,
@@ -233,6 +232,7 @@ package struct SnapshotReader {
     }
 }
 
+/// Counts of the entries in a snapshot.
 package struct SnapshotSummary: Sendable, Equatable {
     /// Seconds since 1970.
     package internal(set) var writtenAt: UInt64 = 0

@@ -4,6 +4,7 @@ package enum BuildError: Error, Hashable {
     case messageFull
 }
 
+/// Message section, in order (RFC 1035 §4.1).
 package enum Section: Int, Sendable {
     case question
     case answer

@@ -35,7 +35,7 @@ package struct Dependencies {
 
     var detected = DetectedStack()
 
-    /// For a NAT64.
+    /// Translation of IPv4 server addresses for a NAT64.
     var translation = AddressTranslation()
 
     /// The watch ends when the returned object is released.

@@ -74,6 +74,7 @@ final class HostsFiles {
         alarm?.set(nil)
     }
 
+    /// Result of reading the hosts files of new settings.
     struct Check {
         var fault: String?
 

@@ -5,7 +5,7 @@ internal import Frontend
 internal import Logging
 internal import Net
 
-/// A reload keeps unchanged listeners.
+/// Listeners of all addresses; a reload keeps unchanged listeners.
 @ServiceLoop
 final class ListenerManager {
     struct Place {

@@ -70,7 +70,7 @@ final class SelfCheck {
 
     private static let mostQuestions = 64
 
-    /// A flood may fill the socket buffer.
+    /// Maximum attempts per query, because a flood may fill the socket buffer.
     private static let attempts = 10
 
     init(

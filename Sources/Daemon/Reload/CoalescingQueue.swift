@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Runs one operation at a time; requests during a run share the next run.
+/// Queue that runs one operation at a time; requests during a run share the next run.
 @ServiceLoop
 final class CoalescingQueue<Value: Sendable> {
     private var running: Task<Value, Never>?

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Runs operations one at a time, in the order of the calls.
+/// Queue that runs operations one at a time, in the order of the calls.
 @ServiceLoop
 final class SerialQueue {
     private var last: Task<Void, Never>?

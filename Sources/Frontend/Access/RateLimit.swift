@@ -21,7 +21,7 @@ package final class RateLimit: Sendable {
     /// A power of 2; a slot has 8 octets.
     private static let places = 16_384
 
-    /// Nanoseconds.
+    /// Length of a burst in nanoseconds.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: Instant

@@ -3,7 +3,7 @@ internal import DNSWire
 
 // Messages that only `Message` can parse.
 extension QueryHandler {
-    /// Parsing 64 KiB would take over 1 ms.
+    /// Maximum octets of a message; parsing 64 KiB would take over 1 ms.
     private static let rareOctets = 4_096
 
     /// Keeps only the question and EDNS; nil if malformed.

@@ -2,8 +2,9 @@
 internal import DNSWire
 internal import Resolver
 
-/// Replies of one TCP session that are not rendered yet, oldest first; consecutive replies can
-/// share their records.
+/// Replies of one TCP session that are not rendered yet, oldest first.
+///
+/// Consecutive replies can share their records.
 struct ReadyReplies {
     private struct Entry {
         let query: QueryHandler.Open

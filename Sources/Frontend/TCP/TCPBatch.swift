@@ -4,7 +4,7 @@ internal import DNSWire
 package import Net
 internal import Resolver
 
-/// Messages from one `read` call; all connections share the buffers.
+/// Messages from one `read` call of a connection; all connections share the buffers.
 @ServiceLoop
 package final class TCPBatch {
     private let cache: AnswerCache

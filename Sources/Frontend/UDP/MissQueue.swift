@@ -54,6 +54,7 @@ package final class Miss: Sendable {
     }
 }
 
+/// Parsed query, which remains valid without the receive buffer.
 struct PlainQuery: Sendable {
     let id: UInt16
     let query: Query
@@ -81,6 +82,7 @@ struct PlainQuery: Sendable {
     }()
 }
 
+/// Client, transport and arrival of a query.
 struct QueryOrigin: Sendable {
     let transport: QueryTransport
     let client: IPAddress
@@ -91,6 +93,7 @@ struct QueryOrigin: Sendable {
     }
 }
 
+/// Cached answer to refresh, and the client that got the answer.
 package struct Refresh: Sendable {
     package let query: Query
     package let client: ClientNetwork
