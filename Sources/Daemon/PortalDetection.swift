@@ -6,8 +6,8 @@ internal import Upstream
 /// Detection of a captive portal: a login page of a network that blocks all other traffic.
 ///
 /// A report of NetworkManager is sufficient. Otherwise, a request must fail because a host other
-/// than the server replied, or for any reason if a router has announced a portal. Then no vendor or
-/// protected upstream may answer during ``probation``. The detection sends no packets.
+/// than the server replied (if a router has announced a portal, by any transport failure). Then no
+/// vendor or protected upstream may answer during ``probation``. The detection sends no packets.
 @ServiceLoop
 final class PortalDetection {
     nonisolated static let probation: Duration = .seconds(5)

@@ -63,7 +63,7 @@ extension NAT64Prefix {
         return inner
     }
 
-    /// Returns true if `octets` may contain an address that embeds a non-global address.
+    /// True if `octets` may contain an address under this prefix that embeds a non-global address.
     package func embedsPrivateAddress(in octets: [UInt8]) -> Bool {
         let prefix = network.octets.prefix(length / 8)
         let size = 16
