@@ -30,7 +30,8 @@ extension Settings {
                 YAMLPlace(file: 0, line: 0, column: 0),
                 "httpdnsd.service cannot listen on any address: the socket units have no address, "
                     + "and the service has no permission for port 53; \(SettingsComplaint.outage)",
-                hint: "run `systemctl unmask httpdnsd.socket` and `systemctl revert httpdnsd.socket`"
+                hint: "run `systemctl unmask httpdnsd.socket` and "
+                    + "`systemctl revert httpdnsd.socket`"
             )
         }
         if case .file(let path) = cache.snapshot {

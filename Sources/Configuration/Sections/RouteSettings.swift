@@ -154,10 +154,10 @@ extension RouteSettings: SettingsEntry {
         .option("private-answers", \.privateAnswers, .choice()) {
             """
             Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
-            6890) in answers of vendors. `drop` removes these addresses, which prevents DNS \
-            rebinding. `allow` keeps these addresses. With `allow`, the section `rebinding` does \
-            not apply to the names of this route. Loopback, link-local and multicast addresses of \
-            vendors are always removed.
+            6890) in answers of vendors. `drop` removes these addresses; the section `rebinding` \
+            protects answers of the fallback. `allow` keeps these addresses. With `allow`, \
+            `rebinding` does not apply to the names of this route. Loopback, link-local and \
+            multicast addresses of vendors are always removed.
             """
         },
         .option("stale", \.stale, .boolean) {

@@ -49,8 +49,8 @@ extension Components {
         guard let upstream = standard.first, standard.allSatisfy({ $0.from == .network }),
             network.addresses.isEmpty, network.domains.isEmpty
         else { return nil }
-        return "the only upstream `\(upstream.name)` has `from: network`, and the network offers no "
-            + "DNS server now: queries to this upstream fail"
+        return "the only upstream `\(upstream.name)` has `from: network`, and the network offers "
+            + "no DNS server now: queries to this upstream fail"
     }
 
     private func maker(_ dependencies: Dependencies, _ logger: Logger) -> LearnedNetwork.Make {
