@@ -118,6 +118,7 @@
     EACH(int, SSL_set_session, (SSL *to, SSL_SESSION *session), (to, session))                         \
     EACH(void, SSL_set_shutdown, (SSL *ssl, int mode), (ssl, mode))                                    \
     EACH(int, SSL_shutdown, (SSL *s), (s))                                                             \
+    EACH(int, SSL_version, (const SSL *ssl), (ssl))                                                    \
     EACH(int, SSL_write, (SSL *ssl, const void *buf, int num), (ssl, buf, num))                        \
     EACH(const SSL_METHOD *, TLS_client_method, (void), ())                                            \
     EACH(void, X509_STORE_free, (X509_STORE *v), (v))                                                  \

@@ -54,6 +54,26 @@ struct LoopBudgetTests {
     }
 
     @Test
+    func `messages after the TLS handshake have a fixed cost, however many requests are in flight`()
+    {
+        for inFlight in [0, 256] {
+            var budget = LoopBudget(at: start)
+            let fits = Int(LoopBudget.capacity / .nanoseconds(1)) / LoopBudget.perMessage
+            for number in 0..<2 * fits {
+                #expect(budget.isThrottled == (number >= fits), "\(number)")
+                budget.charge(
+                    .nanoseconds(1),
+                    octets: 0,
+                    inFlight: inFlight,
+                    ended: 0,
+                    messages: 1,
+                    at: start
+                )
+            }
+        }
+    }
+
+    @Test
     func `a stopped call exhausts the budget for at least 250 ms`() {
         var budget = LoopBudget(at: start)
         budget.charge(

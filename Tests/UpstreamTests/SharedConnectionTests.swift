@@ -201,6 +201,23 @@ struct SharedConnectionTests {
         }
     }
 
+    @Test("if the further connection ends after one reply, the other queries use a new one")
+    @ServiceLoop
+    func endedOpening() async throws {
+        let server = try StreamServer { client in
+            guard let query = await client.next() else { return }
+            await client.write(framed(reply(to: query)))
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address, silent: 1)
+        defer { client.stop() }
+        let waiting = (1...3).map { _ in ServiceLoop.task { await client.ask(.query) } }
+        await Task.yield()
+        client.clock.advance(by: UpstreamLimits.fairWait)
+        for query in waiting { #expect(await query.value) }
+        #expect(client.opened == 4)
+    }
+
     @Test(arguments: [false, true])
     @ServiceLoop
     func `if a server answers in order, an overdue query delays only its own client`(

@@ -161,17 +161,24 @@ extension EasyHandle {
             guard let connection = unsafe connection, let owner = unsafe owner else { return }
             LoopExecutor.shared.checkIsolated()
             let meter = unsafe Unmanaged<LoopMeter>.fromOpaque(owner).takeUnretainedValue()
-            let isHandshake = unsafe SSL_in_init(connection) != 0
+            var isHandshake = unsafe SSL_in_init(connection) != 0
+            var isLater = false
             if isHandshake {
                 // SAFETY: OpenSSL passes a complete message.
                 let first = unsafe UnsafeRawBufferPointer(start: octets, count: count).first
-                let isLast =
-                    isSent == 0 && type == SSL3_RT_HANDSHAKE && first == UInt8(SSL3_MT_FINISHED)
-                meter.noteHandshake(isLast: isLast)
+                let kind =
+                    isSent == 0 && type == SSL3_RT_HANDSHAKE ? first.map(Int32.init) : nil
+                // Messages after the handshake (RFC 8446 §4.6); a record can contain many.
+                isLater = kind == SSL3_MT_NEWSESSION_TICKET || kind == SSL3_MT_KEY_UPDATE
+                if isLater { isLater = unsafe SSL_version(connection) == TLS1_3_VERSION }
+                isHandshake = !isLater
+                if isHandshake { meter.noteHandshake(isLast: kind == SSL3_MT_FINISHED) }
             }
             guard isSent == 0 else { return }
             var isAllowed = unsafe HandshakeLimit.allows(connection)
-            if type == SSL3_RT_HEADER, !isHandshake {
+            if isLater {
+                isAllowed = meter.noteMessage() && isAllowed
+            } else if type == SSL3_RT_HEADER, !isHandshake {
                 isAllowed = meter.noteRecord()
             }
             if !isAllowed { unsafe HandshakeLimit.end(connection) }

@@ -25,6 +25,10 @@ struct LoopBudget {
     static let perOctet = 100
     static let perTransfer = 2_000_000
 
+    /// Nanoseconds added for each message after the TLS handshake, such as a session ticket, because
+    /// libcurl returns after each of these messages.
+    static let perMessage = 40_000
+
     /// Uncharged nanoseconds, because each libcurl call checks all transfers in flight.
     static let perTransferInFlight = 1000
 
@@ -69,6 +73,7 @@ struct LoopBudget {
         inFlight: Int,
         ended: Int,
         failed: Int = 0,
+        messages: Int = 0,
         isStopped: Bool = false,
         at now: Instant
     ) {
@@ -78,6 +83,7 @@ struct LoopBudget {
             isStopped
             ? time
             : max(.zero, time - .nanoseconds(uncharged))
+                + .nanoseconds(Self.perMessage * messages)
                 - .nanoseconds(Self.perOctet * octets + Self.perTransfer * ended)
         let isOverflow = isStopped || min(level, .zero) + net > Self.capacity
         level = max(level + net, isOverflow ? Self.capacity : .zero - Self.capacity)
@@ -118,6 +124,8 @@ final class LoopMeter {
 
     private var octets = 0
 
+    private var messages = 0
+
     private var isHandshake = false
 
     private var handshakes: (time: Duration, count: Int) = (.zero, 0)
@@ -139,7 +147,7 @@ final class LoopMeter {
     /// Begins a libcurl call; `reads` is true without TLS, because ``noteRecord()`` is then never
     /// called.
     func begin(reads: Bool, inFlight: Int) {
-        (octets, isStopped, self.inFlight) = (0, false, inFlight)
+        (octets, messages, isStopped, self.inFlight) = (0, 0, false, inFlight)
         callStart = Clock.threadTime
         start = reads ? callStart : nil
         if reads { firstRead = Clock.now }
@@ -160,6 +168,12 @@ final class LoopMeter {
         guard isStopped || overflows(firstRead.duration(to: Clock.now)) else { return true }
         if overflows(Clock.threadTime - start) { isStopped = true }
         return !isStopped
+    }
+
+    /// Notes a message after the handshake; returns false if the connection must end.
+    func noteMessage() -> Bool {
+        messages += 1
+        return noteRecord()
     }
 
     private func overflows(_ time: Duration) -> Bool {
@@ -204,6 +218,7 @@ final class LoopMeter {
             inFlight: inFlight,
             ended: replies,
             failed: failed,
+            messages: messages,
             isStopped: isStopped,
             at: Clock.now
         )

@@ -8,7 +8,8 @@ final class ConnectionRace {
     typealias Reply = (octets: [UInt8], connection: PipelinedConnection)
 
     /// Returns a connection to use instead of an ended connection; nil for none.
-    typealias Replacement = (PipelinedConnection, UpstreamError) -> PipelinedConnection?
+    typealias Replacement =
+        @ServiceLoop (PipelinedConnection, UpstreamError) -> PipelinedConnection?
 
     private let message: [UInt8]
     private let attempt: Attempt
@@ -31,6 +32,7 @@ final class ConnectionRace {
         return try outcome.get()
     }
 
+    /// Sends the query on `connection`; `replacement` must return nil after some calls.
     func ask(_ connection: PipelinedConnection, replacement: Replacement? = nil) {
         running += 1
         connections.append(connection)
@@ -38,7 +40,9 @@ final class ConnectionRace {
             do throws(UpstreamError) {
                 end(.success((try await connection.ask(message, for: attempt), connection)))
             } catch {
-                if waiter.outcome == nil, let next = replacement?(connection, error) { ask(next) }
+                if waiter.outcome == nil, let next = replacement?(connection, error) {
+                    ask(next, replacement: replacement)
+                }
                 running -= 1
                 if running == 0 { end(.failure(error)) }
             }
@@ -48,15 +52,20 @@ final class ConnectionRace {
     /// Also sends the query on the connections that `other` returns.
     ///
     /// `other` is called at `start`, but at the latest after half of the time until the deadline,
-    /// and then after each `fairWait`, until a reply arrives.
-    func ask(at start: Instant, _ other: @escaping @ServiceLoop () -> PipelinedConnection?) {
+    /// and then after each `fairWait`, until a reply arrives. If a connection of `other` ends,
+    /// `replacement` can return another one.
+    func ask(
+        at start: Instant,
+        replacement: @escaping Replacement,
+        _ other: @escaping @ServiceLoop () -> PipelinedConnection?
+    ) {
         ServiceLoop.task { [self] in
             let now = clocks.now()
             var next = min(start, now + (attempt.deadline - now) / 2)
             while true {
                 if next > clocks.now() { try? await clocks.sleep(next) }
                 guard waiter.outcome == nil, clocks.now() < attempt.deadline else { return }
-                if let connection = other() { ask(connection) }
+                if let connection = other() { ask(connection, replacement: replacement) }
                 next = clocks.now() + UpstreamLimits.fairWait
             }
         }

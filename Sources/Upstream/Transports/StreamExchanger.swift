@@ -95,7 +95,7 @@ final class StreamExchanger {
         if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable {
             let race = ConnectionRace(exchange.message, attempt, clocks)
             race.ask(connection) { [self] lost, error in
-                guard isLost(lost, error, attempt) else { return nil }
+                guard race.connections.count <= 2, isLost(lost, error, attempt) else { return nil }
                 return self.connection(for: self.purpose(of: attempt), receivedSince: since)
             }
             race.ask(silent)
@@ -166,8 +166,12 @@ final class StreamExchanger {
         let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
             let wait = sharing[purpose] == nil ? UpstreamLimits.fairWait : .zero
-            race.ask(at: own.begun + wait) { [self] in
-                own.wasServed ? nil : connection(besides: race.connections, for: purpose)
+            let other = { [self] in connection(besides: race.connections, for: purpose) }
+            let replacement: ConnectionRace.Replacement = { [self] lost, error in
+                lost.hasReplied && isLost(lost, error, attempt) ? other() : nil
+            }
+            race.ask(at: own.begun + wait, replacement: replacement) {
+                own.wasServed ? nil : other()
             }
         }
         let answer = try await race.reply()
@@ -215,17 +219,17 @@ final class StreamExchanger {
         besides tried: [PipelinedConnection],
         for purpose: Purpose
     ) -> PipelinedConnection? {
-        guard !tried.contains(where: \.wasServed) else { return nil }
+        guard !tried.contains(where: { $0.wasServed && $0.end == nil }) else { return nil }
         if let working = workingConnection(besides: tried) { return working }
-        guard tried.count < UpstreamLimits.openings,
-            let newest = candidates[purpose] ?? current[purpose], !newest.wasServed
-        else { return nil }
-        guard tried.contains(where: { $0 === newest }) else {
-            return newest.isUsable ? newest : nil
+        guard let newest = candidates[purpose] ?? current[purpose] else { return nil }
+        if newest.isUsable, !tried.contains(where: { $0 === newest }) { return newest }
+        if newest.end == nil || !newest.hasReplied {
+            // A load balancer can pass some connections to a dead server.
+            let usual = min((openingTime ?? .zero) * 2, UpstreamLimits.connect / 2)
+            let time = max(UpstreamLimits.fairWait, usual)
+            guard tried.count < UpstreamLimits.openings, clocks.now() - newest.begun >= time
+            else { return nil }
         }
-        // A load balancer can pass some connections to a dead server.
-        let usual = min((openingTime ?? .zero) * 2, UpstreamLimits.connect / 2)
-        guard clocks.now() - newest.begun >= max(UpstreamLimits.fairWait, usual) else { return nil }
         if let candidate = candidates[purpose] { retire(candidate) }
         let new = connection()
         candidates[purpose] = new
