@@ -14,7 +14,7 @@ extension CBPF.answer {
         type = answer.type
         variant = answer.variant.rawValue
         flags = answer.flags | UInt16(answer.rcode)
-        // At most `MirroredAnswer.mostTTLs` (16) records.
+        // No bits are lost: a copied answer has at most `MirroredAnswer.mostTTLs` (16) records.
         counts = (
             UInt8(truncatingIfNeeded: answer.answerCount),
             UInt8(truncatingIfNeeded: answer.authorityCount),

@@ -15,9 +15,10 @@ struct Copies: ~Copyable {
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of idle copies (without hits since the last pass) that `newHits` may still report.
+    /// Number of idle copies that `newHits` can still report in this pass over all slots.
     ///
-    /// The cache removes them to free space; 0 while the BPF map has free space.
+    /// A copy is idle if it had no hits since the last pass. The cache removes the reported copies
+    /// to free space. The number is 0 while the BPF map has free space.
     var idleLeft = 0
 
     /// `ANSWER_IPV4` and `ANSWER_IPV6` of the clients that get answers.
@@ -51,7 +52,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Includes hits on earlier answers in the slot.
+    /// Last value of the slot's hit counter; includes hits on earlier answers in the slot.
     var seen: UInt64 = 0
     var isUsed = false
     init() {}

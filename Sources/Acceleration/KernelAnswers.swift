@@ -110,7 +110,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable {
         package var entries = 0
 
-        /// Until the latest read of the hit counters.
+        /// Number of answers of the BPF program until the latest read of its hit counters.
         package var answers: UInt64 = 0
 
         package var isSuspended = false
@@ -263,7 +263,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     package static let largestFrame = 2048
 
-    /// Returns nil without an answer.
+    /// Runs the BPF program on a loopback frame; returns nil if the program sends no reply.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))

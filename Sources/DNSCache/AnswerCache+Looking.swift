@@ -18,7 +18,9 @@ extension AnswerCache {
         }
     }
 
-    /// Returns the newest NOERROR or NXDOMAIN entry; `isHeld` as in ``StaleAnswer``.
+    /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale.
+    ///
+    /// ``StaleAnswer/isHeld`` explains `isHeld`.
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,

@@ -27,7 +27,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 
     func resume()
 
-    /// Returns the hits of the next `count` copies since the previous pass.
+    /// Returns the hits that the next `count` copies had since the previous pass over all copies.
     ///
     /// - Parameter position: 0 for the first call of a pass, then `next` of the previous result.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
@@ -131,7 +131,9 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if another answer matches the same queries: the mirror cannot decide.
+    /// Returns true if another answer matches some of the same queries.
+    ///
+    /// The mirror cannot choose between two answers, so the table offers neither of them.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)

@@ -2,10 +2,10 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum sum of `price(_:)` of the moves in one insertion.
+    /// Maximum sum of `price(_:)` of the entries that one insertion moves to the head of the ring.
     private static var mostSpared: Int { 32 }
 
-    /// Maximum additional bucket splits in one insertion, in about 50 µs.
+    /// Maximum additional bucket splits in one insertion; they take about 50 µs.
     private static var mostSplits: Int { 64 }
 
     mutating func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: UInt64) -> Bool {
@@ -94,8 +94,8 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // Even if the old entry stays, both can match the same query, and the mirror cannot
-            // choose.
+            // The old entry may stay. Then the old and the new entry can match the same query, and
+            // the mirror cannot choose between them.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }

@@ -200,7 +200,9 @@ struct BucketIndex: ~Copyable {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// Returns the first slot of the bucket, or of the bucket whose split will create it.
+    /// Returns the first slot of bucket `number & mask`.
+    ///
+    /// If this bucket does not exist yet, returns the first slot of the bucket to split for it.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

@@ -89,7 +89,9 @@ package struct CacheSweep {
 
     // MARK: - Steps
 
-    /// True if the caller must no longer pause, because insertions move old entries to the head.
+    /// True if the caller must run the remaining steps without pauses.
+    ///
+    /// Insertions move old entries to the head, so a sweep with pauses might never reach them.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
     /// Returns true if more steps are needed.

@@ -49,7 +49,7 @@ struct EntryRing: ~Copyable {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
 
-    /// Returns the header before this hit.
+    /// Returns the header as it was before this hit was counted.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: `header(_:)` returns the address of a valid header.
         let header = unsafe header(reference)
@@ -196,7 +196,9 @@ struct EntryRing: ~Copyable {
         return tail > from && tail < head && !isLive(reference(at: tail))
     }
 
-    /// Moves the oldest entry to the head, for which its former place gives space.
+    /// Moves the oldest entry to the head and returns its new reference.
+    ///
+    /// The ring always has space, because the former place of the entry becomes free.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

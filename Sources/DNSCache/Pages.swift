@@ -20,7 +20,7 @@ struct Pages: ~Copyable {
         unsafe start = block
     }
 
-    /// Returns true if the system would now map such a block.
+    /// Returns true if the system would now map a block of this size.
     static func fits(octets: Int) -> Bool {
         guard let block = unsafe map(octets) else { return false }
         unsafe munmap(block, octets)

@@ -30,7 +30,7 @@ enum SnapshotFormat {
     /// The writer holds the lock of the cache for about 50 µs per block.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
-    /// In octets: `block.octets` and one entry of the maximum size.
+    /// Octets of a block with `block.octets`, plus one entry of the maximum size.
     static let largestPayload = 160 << 10
 
     /// The writer truncates longer names.

@@ -25,8 +25,9 @@ package struct SnapshotReader {
 
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    /// Seconds since the snapshot was written; nil if unknown, and all answers are restored as
-    /// stale.
+    /// Seconds since the snapshot was written; nil if this time is unknown.
+    ///
+    /// If nil, all answers are restored as stale.
     private var passed: UInt32? = 0
 
     private static let clockStep: UInt64 = 60

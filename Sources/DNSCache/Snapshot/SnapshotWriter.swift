@@ -18,13 +18,19 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// Without `end`, fast insertions would prevent completion.
+        /// Writes entries only up to position `end`.
+        ///
+        /// Otherwise, a cache with fast insertions would prevent the end of the snapshot.
         case entries(from: Int, end: Int)
         case end
         case nothing
     }
 
-    /// Creates an encoder; `wallTime` is in seconds since 1970, digest names have up to 255 octets.
+    /// Creates an encoder.
+    ///
+    /// - Parameters:
+    ///   - wallTime: seconds since 1970.
+    ///   - digests: digests of the settings; the keys have at most 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,
@@ -127,7 +133,7 @@ extension AnswerTable {
         to octets: inout [UInt8],
         now: UInt64
     ) {
-        // A restored entry must not be younger than the cached entry.
+        // Rounds the age up: a restored entry must not be younger than the cached entry.
         let age = entry.age(now &+ 999)
         octets.append(bigEndian: entry.type)
         octets.append(entry.variant)

@@ -19,7 +19,9 @@ struct NameCompressor {
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Maximum targets compared for each length of a suffix; a server chooses the names.
+    /// Maximum targets that one search compares for each length of a suffix.
+    ///
+    /// Otherwise, a server could choose names for which each search compares all targets.
     private static let comparisons = 16
 
     /// Finds the longest suffix of `name` that has a target; `prefix` counts the octets before it.

@@ -10,7 +10,9 @@ package struct PlainReply: Hashable, Sendable {
     package let header: Header
     private let questionEnd: Int
 
-    /// Copies the answer section of a matching reply; nil if the reply has another form.
+    /// Copies the answer section of `message`; nil if the section has another form.
+    ///
+    /// The caller must have compared the question with the question of the query.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         let message = message.rawSpan
         var walk = Walk(message, type, questionEnd)

@@ -17,7 +17,7 @@ package enum AddressReach: Int, Sendable, Comparable {
 }
 
 extension IPAddress {
-    /// Scope of the IANA registries (RFC 6890), which an embedded IPv4 address can reduce.
+    /// Scope from the IANA registries (RFC 6890); an embedded IPv4 address can reduce the scope.
     package var reach: AddressReach {
         switch self {
         case .v4(let address): address.reach

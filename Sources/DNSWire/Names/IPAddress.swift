@@ -65,7 +65,9 @@ extension IPAddress {
 
     package static let loopback = IPAddress.v4(IPv4Address(value: 0x7F00_0001))
 
-    /// Source address that Linux selects: 127.0.0.1 for 127.0.0.0/8, ::1 for ::1.
+    /// Source address that Linux selects for a query to a loopback address.
+    ///
+    /// It is 127.0.0.1 for all addresses in 127.0.0.0/8, and ::1 for ::1.
     package var loopbackSource: IPAddress {
         switch self {
         case .v4: .loopback

@@ -13,7 +13,7 @@ extension IPv6Address {
     init?(text: ArraySlice<UInt8>) {
         guard 2...45 ~= text.count else { return nil }
         let colon = UInt8(ascii: ":")
-        // `gap` of the `count` groups parsed so far are before `::`.
+        // `count` groups are parsed so far; `gap` of these groups are before `::`.
         var value: UInt128 = 0
         var count = 0
         var gap: Int?

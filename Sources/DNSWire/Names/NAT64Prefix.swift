@@ -85,7 +85,9 @@ extension NAT64Prefix {
 }
 
 extension IPAddress {
-    /// Scope of this address, which the embedded IPv4 address can reduce under one of `prefixes`.
+    /// Returns the scope of this address.
+    ///
+    /// If it is under one of `prefixes`, the embedded IPv4 address can reduce the scope.
     package func reach(through prefixes: [NAT64Prefix]) -> AddressReach {
         guard case .v6(let address) = self else { return reach }
         return prefixes.compactMap { $0.destination(of: address) }

@@ -63,7 +63,9 @@ extension UInt8 {
         }
     }
 
-    /// Converts only ASCII letters (RFC 4343 §3); label lengths are below the octet `A`.
+    /// Lower-case form of an ASCII letter; other octets are unchanged (RFC 4343 §3).
+    ///
+    /// A caller can convert a whole name, because label lengths are below the octet `A`.
     @inline(__always)
     var folded: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }

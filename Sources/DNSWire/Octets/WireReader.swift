@@ -7,8 +7,9 @@ package struct WireReader: ~Escapable {
 
     package private(set) var end: Int
 
-    /// Decoded names with many labels, by the target of a pointer, against crafted messages that
-    /// repeat a long name.
+    /// Decoded names with many labels; the key is the target of a compression pointer.
+    ///
+    /// Otherwise, a crafted message could make the reader decode a long name for each record.
     private var longNames: [Int: Name] = [:]
 
     @_lifetime(copy message)
@@ -103,7 +104,7 @@ extension WireReader {
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
 
-    /// Returns `question` without a copy for a pointer to the question's name.
+    /// Reads a name; if it is a pointer to the name in the question, returns `question`.
     @_lifetime(self: copy self)
     mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset

@@ -8,14 +8,14 @@
 ///
 /// 3. A bijective, non-linear mix, which breaks arithmetic progressions of hashes.
 package final class NameHash: Sendable {
-    /// For step 1: two for type and length, then one per 64 bits of a name.
+    /// Secret numbers for step 1: two for type and length, then one per 64 bits of a name.
     private let secrets: InlineArray<34, UInt64>
 
     private let lowFactor: UInt128
     private let highFactor: UInt128
     private let addend: UInt128
 
-    /// For step 3; odd, so that the multiplication is bijective.
+    /// Secret factor for step 3; odd, so that the multiplication is bijective.
     private let mixer: UInt64
 
     private static var longestName: Int { 255 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QueryFault {
-    /// Converts a query of `count` octets into a header, and OPT if the query has OPT
-    /// (RFC 6891 §6.1.1).
+    /// Converts a query of `count` octets into an error reply: a header, and OPT if the query has
+    /// OPT (RFC 6891 §6.1.1).
     ///
     /// - Returns: size of the reply in octets, at most `count`; 0 for no reply.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {

@@ -46,9 +46,10 @@ package struct ReadyAnswer: ~Escapable {
 extension QueryFacts {
     /// Converts the query in `buffer` into its reply and returns the size of the reply.
     ///
-    /// The reply keeps ID, RD, CD and the letter case of the question (0x20). AD needs a client
-    /// that understands AD (RFC 6840 §5.8). Above `limit`, the reply loses its extended errors
-    /// (RFC 8914 §3), then also its records, and gets TC (RFC 2181 §9).
+    /// The reply keeps ID, RD, CD and the letter case of the question (0x20). It has AD only if the
+    /// client understands AD (RFC 6840 §5.8). If the extended errors exceed `limit`, the reply has
+    /// the first error code or no error (RFC 8914 §3). If the records alone exceed `limit`, the
+    /// reply has TC and no records (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
     package func reply(
@@ -139,7 +140,7 @@ extension QueryFacts {
         buffer.store(recordClass.rawValue, at: nameEnd + 2)
     }
 
-    /// Clients with AD or DO understand AD (RFC 6840 §5.7).
+    /// AD flag if the query has AD or DO (RFC 6840 §5.7), otherwise 0.
     private var wantedFlags: UInt16 {
         flags & HeaderFlags.authenticData | (dnssecOK ? HeaderFlags.authenticData : 0)
     }
