@@ -59,8 +59,8 @@ package final class AnswerCache: Sendable {
 
     /// Starts or ends a period in which the workers do not use the cache.
     ///
-    /// - Returns: at the start, the suspended mirror, which the caller must resume at the end of the
-    ///   period; at the end, or without a mirror, nil.
+    /// - Returns: at the start, the suspended mirror, which the caller must resume at the end; at
+    ///   the end, or without a mirror, nil.
     package func setBypassed(_ isBypassed: Bool) -> (any AnswerMirror)? {
         let mirror = isBypassed ? restingMirror() : nil
         table.withLock { $0.isBypassed = isBypassed }

@@ -66,7 +66,8 @@ final class Accelerator: ManagedAccelerator {
 
     /// Creates the thread that loads the BPF program, before the daemon drops its capabilities.
     ///
-    /// The thread waits for `start`, because the verification takes 50 ms of CPU time.
+    /// The thread waits for `start`: the kernel needs 50 ms of CPU time to verify the program. This
+    /// could delay the first answers.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"

@@ -157,7 +157,7 @@ package final class Daemon {
         startVendors(components.vendors)
         startFleet()
         components.resolver.prefetcher.start()
-        // The first queries come before the next steps.
+        // Lets the service loop answer the first queries, because the next steps take 0.5 ms.
         await Task.yield()
         network.followResolvers(dependencies)
         network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
@@ -237,8 +237,9 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket, or logs a failure and returns nil; setting its group needs
-    /// capabilities.
+    /// Opens the control socket, or logs a failure and returns nil.
+    ///
+    /// Runs before `dropCapabilities`, because setting the group of the socket needs capabilities.
     private func firstControlSocket() -> GroupSocket? {
         do throws(SocketError) {
             return try controlSocket()

@@ -5,9 +5,10 @@ internal import Upstream
 
 /// Detection of a captive portal: a login page of a network that blocks all other traffic.
 ///
-/// A report of NetworkManager is sufficient. Otherwise, a request must fail because a host other
-/// than the server replied (if a router has announced a portal, by any transport failure). Then no
-/// vendor or protected upstream may answer during ``probation``. The detection sends no packets.
+/// A report of NetworkManager is sufficient. Otherwise, there are two conditions. First, a request
+/// failed because a host other than the server replied; if a router has announced a portal, any
+/// transport failure is sufficient. Then no vendor or protected upstream answers for ``probation``.
+/// The detection sends no packets.
 @ServiceLoop
 final class PortalDetection {
     nonisolated static let probation: Duration = .seconds(5)

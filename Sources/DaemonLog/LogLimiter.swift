@@ -28,7 +28,9 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// The entry is only counted; `until` is the end of the minute for its first counted entry.
+        /// The entry is not logged, but counted for a summary.
+        ///
+        /// `until` is the end of the minute for the first counted entry of this minute, later nil.
         case count(until: Instant?)
     }
 

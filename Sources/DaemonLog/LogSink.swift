@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Backend of all loggers: filters and limits entries, and stores the latest entries in memory.
 package final class LogSink: Sendable {
-    /// Source of entries about single queries, which are not stored in memory.
+    /// Log source of entries about single queries; these entries are not stored in memory.
     package static let queries = "queries"
 
     private let threshold: LogThreshold
@@ -16,7 +16,7 @@ package final class LogSink: Sendable {
     private let recorder = FlightRecorder()
     private let destination: LogDestination
 
-    /// In addition to up to 4,096 entries that are being written.
+    /// Maximum queued entries, in addition to up to 4,096 entries that are being written.
     static let entryLimit = 4_096
 
     private typealias Queue = BackgroundQueue<(entry: LogEntry, format: LogFormat)>

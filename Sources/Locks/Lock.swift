@@ -5,7 +5,9 @@ public import Glibc
 // held.
 /// Value protected by a pthread mutex.
 ///
-/// A waiting thread polls for about 1 µs before it sleeps. Replaces `Synchronization.Mutex`:
+/// A waiting thread polls for about 1 µs before it sleeps.
+///
+/// Replaces `Synchronization.Mutex`, which has three disadvantages:
 ///
 /// - If threads sleep, the Linux kernel gives the mutex to one of them, so that polling threads do
 ///   not get the mutex (swiftlang/swift#88440).

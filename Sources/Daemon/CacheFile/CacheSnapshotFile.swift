@@ -77,9 +77,10 @@ struct CacheSnapshotFile: Sendable {
 
     private static let pieceOctets = 64 << 10
 
-    /// Restores the cache, all answers without `validity`; returns nil if there is no file.
+    /// Restores the cache; returns nil if there is no file.
     ///
-    /// A first pass checks the file, so that no part of a damaged file is used.
+    /// If `validity` is nil, all answers are restored. The file is read twice: the first time only
+    /// checks the file, so that no part of a damaged file is used.
     func load(
         at moment: Moment,
         _ validity: SnapshotValidity?,
@@ -108,7 +109,8 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // This time and the time of writing are rounded down; a TTL must not become too long.
+        // Adds 1 s, because this time and the time of writing are rounded down. Otherwise, the
+        // remaining TTL of an answer could be too long.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,

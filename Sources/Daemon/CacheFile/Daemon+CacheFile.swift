@@ -22,7 +22,8 @@ extension Daemon {
 
     func connectCacheFile() {
         cacheFile?.validity = { [weak self] in
-            // During a sweep, the cache can contradict the new settings.
+            // Until the sweep of a reload ends, the cache can contain answers that contradict the
+            // new settings, so the digests of these settings would be wrong.
             guard let self, sweeping == nil else { return nil }
             return components.snapshotValidity
         }

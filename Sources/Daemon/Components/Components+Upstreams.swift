@@ -78,7 +78,8 @@ extension Components {
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
             let tls = settings.url.scheme == .tls ? tls : nil
-            // The NAT64 prefix is possibly from another interface.
+            // The address of a server on an interface is not translated, because the NAT64 prefix
+            // is possibly from another interface.
             guard !address.isIPv6, address.link == 0 else {
                 return dependencies.way(settings, address, tls)
             }

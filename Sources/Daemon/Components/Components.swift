@@ -44,7 +44,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// Creates the components, their routes on a thread: 100,000 routes take about 1 s.
+    /// Creates the components; a thread creates the routes, because 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -60,7 +60,10 @@ struct Components {
         return Components(sources, routing, in: dependencies, succeeding: old)
     }
 
-    /// Loads libcurl before a reload is accepted: the first request could end the process.
+    /// Loads libcurl before a reload is accepted.
+    ///
+    /// If libcurl cannot be loaded, the reload fails. Otherwise, the first request would end the
+    /// process.
     private static func loadLibrary() async throws(StartError) {
         if let reason = try await onThread("http-load", { HTTPClient.load() }) {
             throw .library(reason)
@@ -117,7 +120,8 @@ struct Components {
 
     /// Removes unused upstreams from the health table.
     ///
-    /// An HTTPS upstream that stays alive reduces `TransferShares` of the other upstreams.
+    /// References in the table keep upstreams alive. Each HTTPS upstream that is alive reduces the
+    /// query limit (`TransferShares`) of the other upstreams.
     func forgetOtherUpstreams() {
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
     }
@@ -125,7 +129,8 @@ struct Components {
     func comeIntoForce(_ dependencies: Dependencies, _ logger: Logger) {
         startLearning(dependencies, logger)
         nat64.servers = { [network, upstreams] in
-            // The NAT64 prefix belongs to the network, so its resolvers come first.
+            // The resolvers of the network come first, because the NAT64 prefix belongs to the
+            // network.
             network.servers + upstreams.filter { !($0 is LearnedUpstream) }.flatMap(\.servers)
         }
         nat64.targets = { [settings] in
@@ -219,7 +224,7 @@ package enum StartError: Error, CustomStringConvertible {
         case .passedElsewhere(let address, let passed):
             "cannot listen on \(address): systemd listens on "
                 + passed.map { "\($0)" }.joined(separator: ", ")
-                + " for this service; to listen on this address instead, "
+                + " for this service; to listen on \(address) instead, "
                 + ServiceUnits.advice(for: address, replaces: true)
         case .passed(let error): "\(error); check the unit httpdnsd.socket"
         case .metrics(let error): "\(error)"

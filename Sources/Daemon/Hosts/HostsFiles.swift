@@ -13,7 +13,7 @@ final class HostsFiles {
     /// The rest of a longer file is ignored.
     nonisolated static let mostOctets = 8 << 20
 
-    /// Of all files; the excess at the end of the largest file is ignored.
+    /// Maximum octets of all files together; the excess at the end of the largest file is ignored.
     nonisolated static let mostTotalOctets = 16 << 20
 
     private static let largeTable = 10_000
@@ -133,7 +133,7 @@ final class HostsFiles {
         }
         isReading = false
         guard isLarge else { return }
-        // Without a thread, malloc keeps the memory for later use.
+        // If no thread can be created, malloc keeps the memory of the former table for later use.
         try? await WorkerThread.run(named: "hosts-memory") { OwnProcess.returnFreeMemory() }
     }
 
@@ -176,7 +176,7 @@ struct HostsReading: Sendable {
         /// At most `HostsFiles.mostOctets`.
         var size = 0
 
-        /// With the files before it, exceeds `mostTotalOctets`.
+        /// True if this file and the files before it exceed `mostTotalOctets`.
         var exceedsTotal = false
 
         var leftOut = 0
@@ -206,9 +206,10 @@ struct HostsReading: Sendable {
             + "ignoring \(count) addresses"
     }
 
-    /// Reads the files, again and the smallest first if they exceed a limit.
+    /// Reads the files.
     ///
-    /// A large block list must not displace the names of other files.
+    /// If the files exceed a limit, reads them again, the smallest file first. So a large block
+    /// list does not displace the names of other files.
     init(_ settings: HostsSettings, after former: HostsTable, of known: Set<String>) {
         var start = HostsTable(
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }

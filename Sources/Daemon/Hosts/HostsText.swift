@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Resolver
 
-/// Lines with errors in a hosts file, from line 1.
+/// Lines with errors in a hosts file; line numbers begin with 1.
 struct HostsFaults {
     private(set) var first: (line: Int, reason: String)?
     private(set) var count = 0

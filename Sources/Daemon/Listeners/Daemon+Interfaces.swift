@@ -26,7 +26,8 @@ extension Daemon {
     }
 
     private func interfacesChanged() {
-        // A reload binds addresses before it serves them.
+        // Waits until a reload ends, because a reload first binds addresses, and serves them only
+        // later.
         settingsQueue.add { [self] in
             guard !isStopping, let misses else { return }
             let handlers = ListenerManager.Handlers(

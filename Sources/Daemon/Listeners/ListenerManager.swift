@@ -89,8 +89,9 @@ final class ListenerManager {
     /// - If systemd passed sockets, a default address that is in use or not permitted is skipped,
     ///   even if a file sets `listen`: its socket unit has probably failed.
     /// - If every address would be skipped, this function throws instead.
-    /// - An address in `listen` that the machine lacks is bound, if necessary when its interface
-    ///   exists (``interfacesChanged(_:)``).
+    /// - An address in `listen` is bound even if the machine lacks this address. If its interface
+    ///   does not exist, the address is bound when the interface exists
+    ///   (``interfacesChanged(_:)``).
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {

@@ -131,7 +131,8 @@ final class SelfCheck {
     /// Returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
-        // An address can become unreachable, for example without IPv6.
+        // An address can become unreachable, for example because IPv6 was switched off. A restart
+        // would not help.
         guard !check.query.isUnreachable else { return true }
         if let shortage = check.query.shortage {
             warn(of: shortage, at: address)
@@ -236,7 +237,9 @@ private final class OneQuestion: DatagramReceiving {
     private var socket: DatagramSocket?
     private(set) var isUnreachable = false
 
-    /// Lack of UDP ports, but not of descriptors or memory, which a restart can end.
+    /// Lack of UDP ports in the latest attempt; nil for a lack of descriptors or memory.
+    ///
+    /// A restart can end a lack of descriptors or memory, so the check must fail.
     private(set) var shortage: SocketError?
 
     private let open: SelfCheck.Opening

@@ -43,8 +43,9 @@ final class UsageFile: UsageStore {
             let isOfOtherVersion: Bool
             (result, isOfOtherVersion) = try file.change { [latest] octets in
                 let (known, knownRecords) = latest.withLock { $0 }
-                // An empty file is damaged. A deleted file was created again without records
-                // (`new`), but the known counts stay valid.
+                // `known` is empty before the first write, but an empty file is damaged.
+                // If the file was deleted, `SharedFile` created it again without records (`new`);
+                // the known counts stay valid.
                 let isKnown =
                     !known.isEmpty
                     && (octets.elementsEqual(known) || octets.elementsEqual(Self.new))

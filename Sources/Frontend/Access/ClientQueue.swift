@@ -10,7 +10,9 @@ struct ClientQueue<Element> {
 
         init(_ client: ClientNetwork) { self.client = client }
 
-        /// Calls `body` with a local variable, which Swift does not check at run time.
+        /// Calls `body` with the elements in a local variable.
+        ///
+        /// Swift does not check exclusive access to a local variable at run time.
         func change<Result>(
             _ body: (inout FirstInFirstOut<Element>) -> Result
         ) -> Result {
@@ -30,7 +32,7 @@ struct ClientQueue<Element> {
     private var current: Line?
     private var left = 0
 
-    /// Latest client, often also the next client.
+    /// Line of the latest `append`; the next `append` is often for the same client.
     private var latest: Line?
 
     private(set) var count = 0

@@ -4,7 +4,7 @@ package import DNSWire
 package import Net
 package import Resolver
 
-/// Handler on the service loop of messages that a worker or ``TCPBatch`` cannot answer.
+/// Handler, on the service loop, for messages that a worker or ``TCPBatch`` cannot answer.
 @ServiceLoop
 package final class QueryHandler {
     package nonisolated let counters = QueryCounters()

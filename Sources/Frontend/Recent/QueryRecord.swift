@@ -23,7 +23,7 @@ package struct QueryRecord {
     package var microseconds: UInt32
     package var type: UInt16
 
-    /// Vendor server or upstream, in `AnswerSourceRegistry`.
+    /// Number, in `AnswerSourceRegistry`, of the vendor server or upstream that gave the answer.
     package var origin: UInt16
 
     package var rcode: UInt16

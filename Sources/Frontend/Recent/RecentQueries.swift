@@ -8,7 +8,7 @@ internal import Resolver
 package final class RecentQueries: Sendable {
     let ring: RecordRing
 
-    /// Of all workers together, 4 MiB.
+    /// Maximum records of all workers together, 4 MiB.
     package static let mostRecords = 16_384
 
     private static let fewestRecords = 64

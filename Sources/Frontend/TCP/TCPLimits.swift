@@ -10,8 +10,10 @@ enum TCPLimits {
 
     static let connectionsPerClient = 128
 
-    /// Number of sessions above which the client with the most sessions loses a session; protects a
-    /// client with two sessions (for A and AAAA).
+    /// Number of sessions above which the client with the most sessions loses a session.
+    ///
+    /// If no client has more, any client can lose a session. So a client with two sessions (for A
+    /// and AAAA) is not always the loser if the other clients have one session.
     static let connectionsWithoutRank = 4
 
     /// Maximum sessions of all clients that `allow` excludes.

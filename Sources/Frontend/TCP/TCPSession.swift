@@ -161,7 +161,8 @@ final class TCPSession {
         var isDrained = false
         for turn in 0... {
             hits += answer(messages, from: clientContext, now)
-            // `answer` stops at a limit of unsent replies, but then sends some of them.
+            // `answer` stops at a limit of unsent replies, and then sends some of these replies. So
+            // messages can wait although `isTaking` is true.
             isHeld =
                 !isTaking || !rest.isEmpty || messages.hasMessage
                 || turn == TCPLimits.reads && !isDrained

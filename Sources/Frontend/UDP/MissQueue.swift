@@ -217,7 +217,9 @@ package final class MissQueue: Sendable {
         return hasMore
     }
 
-    /// Queues misses, in `own` health check queries; thread-safe, does not block.
+    /// Queues misses; thread-safe, does not block.
+    ///
+    /// - Parameter own: health check queries.
     package func take(_ misses: [Miss], own: [Miss] = []) {
         let lost = waiting.withLock { waiting in
             var lost = 0
