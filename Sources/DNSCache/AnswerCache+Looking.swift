@@ -42,7 +42,7 @@ extension [CacheEntry] {
 
 /// Incremental iteration; may miss entries that are added meanwhile.
 package struct CacheWalk {
-    /// Entries copied per step under the lock, in about 20 µs.
+    /// Entries that one step copies under the lock; this takes about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

@@ -15,7 +15,7 @@ package final class AnswerCache: Sendable {
     /// In octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Entries examined per step under the lock, in about 20 µs.
+    /// Entries that one step examines under the lock; this takes about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets, at least 256 KiB.
@@ -39,7 +39,7 @@ package final class AnswerCache: Sendable {
         self.table = Lock(table)
     }
 
-    /// Returns true if the system would now map the memory of such a cache.
+    /// Returns true if the system would now map the memory for a cache of `limit` octets.
     package static func fits(limit: Int) -> Bool {
         Pages.fits(octets: limit + sizes.smallest)
     }

@@ -40,7 +40,7 @@ struct BucketIndex: ~Copyable {
 
     private static var splits: Int { 2 }
 
-    /// Maximum octets that one ``giveBack()`` releases, in about 50 µs.
+    /// Maximum octets that one ``giveBack()`` releases; this takes about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
     var octets: Int { count * Self.bucketOctets }

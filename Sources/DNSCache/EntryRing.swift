@@ -174,7 +174,7 @@ struct EntryRing: ~Copyable {
         tail += length(reference(at: tail))
     }
 
-    /// Maximum octets that one call releases, in about 50 µs.
+    /// Maximum octets that one ``giveBackDead(atMost:)`` releases; this takes about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
     /// Returns true if dead entries remain at the tail.

@@ -53,7 +53,7 @@ final class Accelerator: ManagedAccelerator {
     private static let interval: Duration = .seconds(1)
     private static let mostRecords = 256
 
-    /// Maximum steps of 256 copies in a `collect` call, in about 2 ms.
+    /// Maximum steps (of 256 copies) in a `collect` call; 16 steps take about 2 ms.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {

@@ -7,7 +7,9 @@ internal import Net
 // MARK: - Interfaces of listen addresses
 
 extension Daemon {
-    /// Watches interfaces, because ``NetworkReaction`` ignores link-local addresses.
+    /// Watches interfaces while a listen address names an interface.
+    ///
+    /// ``NetworkReaction`` does not report these changes: it ignores link-local addresses.
     func followInterfaces() {
         guard components.settings.listensOnInterface else { return interfaces = nil }
         if interfaces == nil {

@@ -64,8 +64,9 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// With two sockets, one check in 128 misses a socket, which the kernel selects by the client
-    /// port.
+    /// The kernel selects the socket by the client port.
+    ///
+    /// With two sockets (8 queries), one check in 128 misses a socket.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64

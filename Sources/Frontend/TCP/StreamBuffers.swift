@@ -4,7 +4,7 @@ internal import Net
 
 /// Input buffer of a TCP connection, split into messages.
 struct StreamInput {
-    /// The longest message and one read.
+    /// Maximum unparsed octets: the longest message, and the octets of one read.
     private static let mostRest = 2 + 65_535 + TCPLimits.readOctets
 
     private(set) var octets = [UInt8](repeating: 0, count: mostRest + TCPLimits.readOctets)

@@ -48,6 +48,8 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
+    /// Units of work in this loop iteration: an answered miss, a rendered reply, or 64 hits.
+    ///
     /// At ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
     private var answers = 0
 
