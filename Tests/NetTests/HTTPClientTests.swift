@@ -156,7 +156,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test(arguments: HTTPVersion.allCases.filter { $0 != .http3 })
-    func `the loop budget is charged for a handshake if the connection ends without a reply`(
+    func `CPU time of a handshake counts toward the limit if the connection ends without a reply`(
         version: HTTPVersion
     ) async throws {
         var request = secure("/close")

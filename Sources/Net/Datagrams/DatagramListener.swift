@@ -13,7 +13,7 @@ package final class DatagramListener: Sendable {
 
     package let batches = Atomic<UInt64>(0)
 
-    /// Batches with replies that did not fit into the send buffer.
+    /// Number of batches that did not fit completely into the send buffer.
     package let fullBuffers = Atomic<UInt64>(0)
 
     package let isAdopted: Bool
@@ -66,8 +66,8 @@ package final class DatagramListener: Sendable {
 
     /// Releases the address, so that later replies are dropped; an adopted socket stays open.
     ///
-    /// Call this after all threads have stopped receiving. The kernel would still distribute
-    /// datagrams to an open socket (SO_REUSEPORT).
+    /// Call this after all threads have stopped receiving. Without this call, queries in flight
+    /// keep the socket open, and the kernel still distributes datagrams to it (SO_REUSEPORT).
     package func close() {
         // Fails only if no descriptor is free. Then the socket closes when `owned` is released.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }

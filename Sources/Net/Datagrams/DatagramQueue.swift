@@ -5,7 +5,8 @@ internal import Synchronization
 
 /// Queue of the service loop's outgoing datagrams, sent with one `sendmmsg` per socket.
 ///
-/// In a batch, only the first datagram wakes a receiver on this machine.
+/// Each wakeup of a receiver on this machine is expensive; in a batch, only the first datagram
+/// wakes the receiver.
 // SAFETY: each block has capacity for `capacity` datagrams, is never freed, and is used on the
 // service loop only. Slots are below `capacity`.
 @safe

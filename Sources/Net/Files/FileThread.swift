@@ -18,7 +18,7 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
-        // The daemon reports the same error when it drops the capabilities of its other threads.
+        // Ignores an error, because the daemon reports the same error for its other threads.
         queue?.add { try? OwnProcess.dropCapabilities() }
     }
 
@@ -32,7 +32,7 @@ package final class FileThread: Sendable {
         let result = Lock<Value?>(nil)
         queue.add { [self] in
             let value = body()
-            // As soon as the caller sees the result, it may start another access.
+            // Before the result is set: a caller that sees the result can start another access.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
             done.open()

@@ -4,10 +4,10 @@ private import Glibc
 /// Watch for writes to a file, and for its replacement, removal and creation.
 ///
 /// Watches the directories of the file and of each symbolic link in the path, and the file itself,
-/// which can be bind-mounted. The nearest existing ancestor replaces a missing directory.
+/// which can be bind-mounted. For a missing directory, watches its nearest existing ancestor.
 ///
-/// If no inotify instances or watches are left, the handler is called every 10 s. If the daemon
-/// must not read the file, the watch checks the version of the file every 10 s.
+/// If no inotify instances or watches are left, the handler is called every 10 s. If the daemon has
+/// no permission to read the file, the watch checks the version of the file every 10 s.
 ///
 /// `sd_event_add_inotify` is not used, because it fails with EINVAL if an inode number is reused.
 @ServiceLoop

@@ -32,7 +32,7 @@ package enum GroupFile {
     }
 
     static func number(of name: String, in text: String) -> UInt32? {
-        // A split of characters would delay the start of the daemon.
+        // Splits octets, because a split of characters would delay the start of the daemon.
         for line in text.utf8.split(separator: UInt8(ascii: "\n"))
         where line.starts(with: name.utf8) {
             let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)

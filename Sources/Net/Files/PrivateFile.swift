@@ -119,7 +119,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // No daemon creates a symbolic link or an unreadable file, so it is removed without a lock.
+        // `openat` fails for a symbolic link or an unreadable file. No daemon creates or locks such
+        // a file, so the file is removed without a lock.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

@@ -39,7 +39,8 @@ package struct RegularFile: ~Copyable {
 
     /// Reads the content, which can be a secret; wipes the read buffer.
     ///
-    /// - Parameter cuts: true to return more than `limit` octets of a longer file, not an error.
+    /// - Parameter cuts: for a file longer than `limit`, true to return more than `limit` octets of
+    ///   its beginning, false to throw an error.
     package func read(atMost limit: Int, cuts: Bool = false) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(min(limit, 16_384))

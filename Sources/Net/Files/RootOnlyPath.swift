@@ -8,7 +8,8 @@ package struct RootOnlyPath {
 
     package let isForRoot: Bool
 
-    /// systemd gives each `DynamicUser=` service its own directory.
+    /// Only root can use these directories, but systemd gives each `DynamicUser=` service access to
+    /// its own subdirectory.
     private static let ofSystemd: Set = [
         "/var/lib/private", "/var/cache/private", "/var/log/private", "/run/private",
     ]

@@ -4,9 +4,10 @@ internal import Glibc
 /// Small text file that several processes change under flock(2).
 ///
 /// One `pwrite` replaces the content, so content of at most one memory page is never a mixture of
-/// old and new content. Line feeds pad shorter content to the old size, because the process could
-/// be killed before `ftruncate`. Longer content first extends the file, so that a full disk leaves
-/// the old content. A new file gets its content before its name, so an empty file is damaged.
+/// old and new content. Line feeds pad shorter content to the old size; with `ftruncate`, the
+/// process could be killed between the two calls. Longer content first extends the file, so that a
+/// full disk leaves the old content. A new file gets its content before its name. Therefore an
+/// empty file is a damaged file.
 // SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @safe
 package final class SharedFile: Sendable {
@@ -33,7 +34,7 @@ package final class SharedFile: Sendable {
     /// A killed process holds the lock until the kernel has freed the memory of the process.
     private static let patience = Duration.milliseconds(20)
 
-    /// After a failed wait for the lock, in which all changes fail immediately.
+    /// Time after a failed wait for the lock; in this time, all changes fail immediately.
     private static let pause = Duration.seconds(1)
 
     // SAFETY: used only by accesses that `thread` runs, one at a time.
@@ -54,8 +55,8 @@ package final class SharedFile: Sendable {
         self.now = now
     }
 
-    /// Replaces the content by `content`, unless nil, and returns `value`; runs `change` on the
-    /// file thread.
+    /// Runs `change` on the file thread, then replaces the content of the file by `content`, unless
+    /// nil, and returns `value`.
     ///
     /// - Throws: `failed` if the file system does not respond; the file may still be changed later.
     @ServiceLoop

@@ -173,8 +173,8 @@ extension ConnectionPool {
     ///   connections to this peer if the request reused the connection.
     /// - If the request required a new connection, and the connection has no other request, the
     ///   connection is shut down.
-    /// - All other connections are marked as silent (``isSilent(_:)``), because the name that a
-    ///   client chose can be the cause.
+    /// - All other connections are marked as silent (``isSilent(_:)``). Possibly only this request
+    ///   is slow, because of its name, which a client chose.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)

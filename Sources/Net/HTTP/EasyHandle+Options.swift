@@ -62,8 +62,8 @@ extension EasyHandle {
 
     private func setBounds() throws(HTTPError) {
         // Near libcurl's minimum (16 KiB). CCurl/library.c erases no block that has the size of a
-        // receive buffer, so the send buffer, which can contain a token, has another size. libcurl
-        // 7.88 rejects CURLOPT_BUFFERSIZE on a reset handle.
+        // receive buffer. The send buffer can contain a token and must be erased, so it has another
+        // size. CURLOPT_BUFFERSIZE is not set, because libcurl 7.88 rejects it on a reset handle.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, (16 << 10) + 256)
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
@@ -102,7 +102,8 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard trusted != nil, Self.sharesOpenSSL, request.version != .http3 else {
-            // Then libcurl reads the certificate file for each connection.
+            // Here, libcurl cannot use the parsed certificates, and reads the certificate file for
+            // each connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }
@@ -138,7 +139,8 @@ extension EasyHandle {
         )
         // With AUTO_RETRY, one read would process TLS key updates as long as key updates arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
-        // Also disables renegotiation, because the budget charges no handshake that succeeds.
+        // Also disables renegotiation, because ``LoopMeter`` does not charge the CPU time of a
+        // successful handshake if a reply follows.
         unsafe TLSClient.limitHandshakes(in: context)
         // A libcurl call does not return while frames arrive that belong to no HTTP/2 reply; this
         // callback can end the connection. SAFETY: the pool retains the meter until the connection

@@ -91,8 +91,8 @@ extension EasyHandle {
         }
     }
 
-    /// libcurl needs the text only to repeat a request, but without the parsed URL, libcurl 7.88
-    /// would parse the text each time.
+    /// Sets the text, which libcurl needs only to repeat a request, and the parsed URL, without
+    /// which libcurl 7.88 would parse the text for each request.
     private func set(url: String) throws(HTTPError) {
         try check(url)
         try set(CURLOPT_URL, url)
@@ -117,8 +117,8 @@ extension EasyHandle {
     /// True if another transfer may use the handle; see ``LibraryVersion/hasStaleHeaders``.
     var isReusable: Bool {
         guard LibraryVersion.hasStaleHeaders else { return true }
-        // ``ReceivedReply`` can check for HTTP/2 only with TLS and the same OpenSSL as this
-        // program.
+        // ``ReceivedReply`` must check that the next connection uses HTTP/2. The check needs TLS,
+        // and a libcurl that uses the same OpenSSL as this program.
         guard let kind, kind.isSecure, Self.sharesOpenSSL else { return false }
         return long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0)
     }
@@ -279,7 +279,7 @@ extension EasyHandle {
             guard received.headers.octets == 0 else { return .broken(text) }
             return wasSent ? .cutOff(reused: isReusing) : .connect(text, isOpen: true)
         case CURLE_SSL_CONNECT_ERROR:
-            // Not about the certificate; perhaps the peer has closed the connection.
+            // The certificate is not the cause; perhaps the peer has closed the connection.
             return .connect(details ?? text, isOpen: true)
         case _ where Self.isHandshakeFailure(code):
             return .tls(details ?? text)

@@ -5,7 +5,7 @@ private import CCurl
 @ServiceLoop
 package final class HTTPClient: HTTPTransport {
     package struct Limits: Sendable, Hashable {
-        /// From 1 octet to 16 MiB.
+        /// Limit of a reply body, which must be from 1 octet to 16 MiB.
         package var bodyOctets = 64 << 10
 
         /// Headers and bodies being received; a provider gets at most half of the free octets.

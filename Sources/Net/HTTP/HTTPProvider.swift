@@ -12,7 +12,8 @@ final class HTTPProvider {
 
     private var latest: Group?
 
-    /// For new connections while the current group has a silent connection to the server.
+    /// Second groups, for requests that need a new connection while a connection of the current
+    /// group to the server is silent.
     private var candidates: [TrustSource?: Group] = [:]
 
     private var retired: [Retired] = []
@@ -51,7 +52,8 @@ final class HTTPProvider {
     /// While a connection to the server is silent, a request that needs a new connection gets a
     /// second pool, because libcurl cannot exclude one connection from reuse. If the server replies
     /// in the second pool, and the old connection is still silent, the second pool replaces the old
-    /// pool. Queries for other names then need not wait for a handshake.
+    /// pool. The second pool then has an open connection, so queries for other names need not wait
+    /// for a handshake.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -128,7 +130,7 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Full if the provider uses more octets than are free for all providers together.
+    /// Reply memory of one provider; full if it is larger than the free part of `whole`.
     final class Share {
         private let whole: ReplyMemory
 

@@ -51,7 +51,7 @@ package struct HTTPRequest: Sendable, Hashable {
 
     package var version: HTTPVersion = .automatic
 
-    /// Opens a tunnel, unless the URL is `http` and its host is the address `server`.
+    /// The proxy forwards `http` URLs with the host `server`, and tunnels all other URLs.
     package var proxy: SocketAddress?
 
     /// True to open a new connection, because existing connections may be dead.

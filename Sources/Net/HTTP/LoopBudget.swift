@@ -25,11 +25,13 @@ struct LoopBudget {
     static let perOctet = 100
     static let perTransfer = 2_000_000
 
-    /// Nanoseconds added for each message after the TLS handshake, such as a session ticket, because
-    /// libcurl returns after each of these messages.
+    /// Nanoseconds added for each message after the TLS handshake, such as a session ticket.
+    ///
+    /// libcurl returns after each of these messages, so most of their CPU time is not measured.
     static let perMessage = 40_000
 
-    /// Uncharged nanoseconds, because each libcurl call checks all transfers in flight.
+    /// Nanoseconds per transfer in flight that are not charged, because each libcurl call checks
+    /// all these transfers.
     static let perTransferInFlight = 1000
 
     /// Level at `updated`; negative after many replies.
@@ -62,10 +64,12 @@ struct LoopBudget {
         return min(level, .zero) + time - .nanoseconds(allowed) > Self.capacity
     }
 
-    /// Adds the CPU time of one libcurl call, minus the allowances.
+    /// Adds the CPU time of one libcurl call and ``perMessage``; subtracts ``perOctet``,
+    /// ``perTransfer`` and ``perTransferInFlight``.
     ///
     /// - Parameters:
-    ///   - failed: number of transfers without a reply; ``perTransfer`` of each is not added.
+    ///   - failed: number of transfers that ended without a reply; for each of them, up to
+    ///     ``perTransfer`` of the CPU time is not added.
     ///   - isStopped: true to add the full CPU time, because the call overflowed the bucket.
     mutating func charge(
         _ time: Duration,
@@ -101,8 +105,8 @@ struct LoopBudget {
 
     /// Adds the CPU time of a handshake on a connection that ended without a reply.
     ///
-    /// Adds at least ``perTransfer``, so a server that replies on half of its connections is not
-    /// throttled.
+    /// Adds at least ``perTransfer``, to include the CPU time outside the handshake. Each reply
+    /// subtracts ``perTransfer``, so replies on half of the connections usually prevent throttling.
     mutating func chargeUnanswered(_ handshake: Duration, at now: Instant) {
         chargeFailedHandshake(max(handshake, .nanoseconds(Self.perTransfer)), at: now)
     }
@@ -164,7 +168,7 @@ final class LoopMeter {
             firstRead = Clock.now
             return true
         }
-        // The CPU time cannot be longer than the elapsed time, and needs a system call.
+        // Checks the elapsed time first: the CPU time cannot be longer, but needs a system call.
         guard isStopped || overflows(firstRead.duration(to: Clock.now)) else { return true }
         if overflows(Clock.threadTime - start) { isStopped = true }
         return !isStopped

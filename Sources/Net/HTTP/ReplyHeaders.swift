@@ -21,7 +21,7 @@ final class ReplyHeaders {
 
     private var (hasDate, hasRetryAfter, hasContentType, hasAge) = (false, false, false, false)
 
-    /// For an equal value, the next reply uses the same string.
+    /// Latest values; if a header of the next reply has an equal value, the string is reused.
     private var (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
 
     /// True if a value is longer than ``retainedOctets``; the next reply removes all values.

@@ -193,7 +193,8 @@ final class WatchedSockets {
         return ports
     }
 
-    /// Shuts down all sockets in `suspects`, or only removes the mark of the socket with the reply.
+    /// If a socket in `suspects` got the reply, only removes its mark; otherwise, shuts down all
+    /// sockets in `suspects`.
     func replied(
         _ descriptor: Int32,
         _ isHTTP1: Bool,

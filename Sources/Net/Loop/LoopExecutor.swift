@@ -38,7 +38,7 @@ package final class LoopExecutor: SerialExecutor {
     /// True if the thread waits, or is about to wait, for a descriptor.
     private let isPolling = Atomic(false)
 
-    // SAFETY: used on that thread only; `event` is never freed.
+    // SAFETY: used on the loop's thread only; `event` is never freed.
     @safe
     private final class ThreadState: @unchecked Sendable {
         var jobs: [Job] = []
@@ -132,8 +132,8 @@ extension LoopExecutor {
     /// Creates the thread, which inherits the caller's signal mask and capabilities.
     ///
     /// Ignores SIGPIPE and SIGXFSZ in the whole process, so that a write returns an error instead.
-    /// Ignores SIGUSR2 and SIGALRM, because an operator can send SIGUSR2 by mistake, instead of
-    /// SIGUSR1.
+    /// Ignores SIGUSR2 and SIGALRM, which would end the process: an operator can send SIGUSR2
+    /// instead of SIGUSR1 by mistake.
     private static func makeThread() -> pthread_t {
         Glibc.signal(SIGPIPE, SIG_IGN)
         Glibc.signal(SIGXFSZ, SIG_IGN)

@@ -51,8 +51,8 @@ private final class TimerQueue {
 
     /// Eventfd that the queue signals when timers are due.
     ///
-    /// epoll reports the eventfd after all descriptors that became ready before the signal. A
-    /// virtual machine can delay the interrupt of the timerfd.
+    /// epoll reports the eventfd after all descriptors that became ready before the signal. The
+    /// timerfd cannot replace it, because a virtual machine can delay the interrupt of the timerfd.
     private let turn: Int32
     private var watches: [DescriptorWatch] = []
 

@@ -6,8 +6,9 @@ package enum MemoryLimit {
     /// `MemoryMax=` of httpdnsd.service.
     package static let ofUnit = 900 << 20
 
-    /// The limit in octets, or nil; ``ofUnit`` for a service of systemd if the limit cannot be
-    /// read.
+    /// The limit in octets; nil for none.
+    ///
+    /// If a service of systemd cannot read the limit, the value is ``ofUnit``.
     package static var current: Int? {
         // SAFETY: the value is only compared.
         let isService = unsafe getenv("INVOCATION_ID") != nil

@@ -15,10 +15,10 @@ extension ServiceLoop {
         precondition(error == 0, "cannot block signals: \(errorText(error))")
     }
 
-    /// Returns a stream of the signals, which must be blocked, until the stream is released.
+    /// Returns a stream of the signals until the stream is released; the signals must be blocked.
     @ServiceLoop
     package static func signals(_ signals: [Int32]) throws(SocketError) -> AsyncStream<Int32> {
-        // The kernel merges equal pending signals.
+        // A buffer of 64 is sufficient, because the kernel merges equal pending signals.
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int32.self,
             bufferingPolicy: .bufferingNewest(64)

@@ -100,7 +100,7 @@ package final class RouterOptionWatch {
 
     /// Ignores messages for ``pause`` after an option, so that a flood costs only system calls.
     ///
-    /// The router repeats its advertisements, so a lost message is not detected.
+    /// The router repeats its advertisements, so the watch need not detect lost messages.
     private func read() {
         let now = Clock.now
         let isPaused = now < resumption

@@ -139,10 +139,12 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Reads the file that `httpdnsctl setup` saved; returns nil if its servers have no priority.
+    /// Reads the file that `httpdnsctl setup` saved.
     ///
-    /// `httpdnsd-resolved` means servers from resolved.conf(5), `httpdnsd-chosen` means servers
-    /// from a resolv.conf that no program had written.
+    /// Returns nil if the file has none of these options, which give its servers priority:
+    ///
+    /// - `httpdnsd-resolved`: the servers are from resolved.conf(5).
+    /// - `httpdnsd-chosen`: the servers are from a resolv.conf that no program had written.
     static func reading(saved text: String) -> LinkResolvers? {
         let options = text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("options ") }
             .flatMap { $0.split(separator: " ") }

@@ -23,7 +23,10 @@ struct NetworkManagerState {
 
     mutating func hasStopped() { hasEnded = true }
 
-    /// Returns nil without a reply, or if NetworkManager has ended and no link is protected.
+    /// Returns nil without a reply.
+    ///
+    /// Also returns nil after the end of NetworkManager, unless a link with VPN or TLS servers is
+    /// up.
     mutating func settings(
         running: [String: LinkResolvers.Interface]?
     ) -> (links: [LinkResolvers], unreadable: [String])? {

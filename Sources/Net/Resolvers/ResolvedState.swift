@@ -58,7 +58,9 @@ struct ResolvedState {
         service = latest == nil ? .absent : .ended
     }
 
-    /// Returns nil without a reply, or if the service has ended and no link is protected.
+    /// Returns nil without a reply.
+    ///
+    /// Also returns nil after the end of the service, unless a link with VPN or TLS servers is up.
     mutating func settings(
         _ names: [Int32: String],
         running: [String: LinkResolvers.Interface]?

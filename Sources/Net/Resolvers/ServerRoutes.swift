@@ -7,7 +7,7 @@ struct ServerRoutes {
         let address: SocketAddress
     }
 
-    /// VPN servers that were reached through the link in the address.
+    /// VPN servers that were reached through the interface ``SocketAddress/link``.
     private var bound: Set<SocketAddress> = []
 
     private var unbound: Set<Unbound> = []
@@ -31,8 +31,7 @@ struct ServerRoutes {
         return true
     }
 
-    /// Returns true if a VPN has a server without an interface that it did not have at the last
-    /// call.
+    /// Returns true if, since the last call, a VPN has a new server that is bound to no interface.
     mutating func hasNewUnbound(_ links: [LinkResolvers]) -> Bool {
         let all = links.filter(\.isTunnel)
             .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }

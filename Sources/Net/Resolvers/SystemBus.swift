@@ -316,7 +316,7 @@ private struct BusMessage {
 private struct BusReader {
     private static let deepest = 16
 
-    /// Number of values that may still be read, because a message can have 128 MiB.
+    /// Remaining number of values to read; limited, because a message can have 128 MiB.
     private var left = 100_000
 
     // SAFETY: the caller passes a message that lives during the call.

@@ -70,7 +70,7 @@ final class Endpoint {
 
     var peerAddress: SocketAddress? { descriptor?.peerAddress }
 
-    /// Suspends until an edge or `deadline`; counts edges since the latest call of ``attempt(_:)``.
+    /// Suspends until an edge or `deadline`, unless an edge followed the latest ``attempt(_:)``.
     func wait(
         for direction: Direction,
         until deadline: Instant?

@@ -65,7 +65,7 @@ public struct SocketAddress: Sendable, Hashable {
         needsNamedInterface && interfaceIndex == InterfaceNames.absentIndex
     }
 
-    /// Present index; 0 without interface, or ``InterfaceNames/absentIndex``.
+    /// Present index; 0 without interface, ``InterfaceNames/absentIndex`` for an absent interface.
     var interfaceIndex: UInt32 { interfaceName.map(InterfaceNames.index) ?? scope }
 
     package func overlaps(_ other: SocketAddress) -> Bool {
@@ -73,7 +73,8 @@ public struct SocketAddress: Sendable, Hashable {
             && (isUnspecified || other.isUnspecified || hasSameHost(as: other))
     }
 
-    /// Compares the present indexes if only one of the values has the name of the interface.
+    /// Returns true for the same address, port and interface, even if one value has the name of the
+    /// interface, and the other value has the index.
     package func isSame(as other: SocketAddress) -> Bool {
         port == other.port && isIPv6 == other.isIPv6 && hasSameHost(as: other)
     }

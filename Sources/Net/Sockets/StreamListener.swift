@@ -140,8 +140,8 @@ package final class StreamListener {
         if let file, hasFile { unsafe unlink(file.path) }
     }
 
-    /// False if the socket file was removed or replaced, or the named interface has no or another
-    /// index.
+    /// False if the socket file was removed or replaced, or if the named interface is absent or has
+    /// another index.
     package var isInPlace: Bool {
         guard let address, address.needsNamedInterface else { return file == nil || hasFile }
         return localAddress?.scope == address.interfaceIndex

@@ -6,7 +6,7 @@ internal import COpenSSL
 /// One OpenSSL call reads HelloRequests (RFC 5246 §7.4.1.1) until no more arrive, so a server could
 /// block the service loop.
 enum HandshakeLimit {
-    /// A certificate chain of 100 KiB needs 160 records and messages of 1,300 octets.
+    /// Records and messages; a chain of 100 KiB in records of 1,300 octets needs 160.
     private static let events: UInt = 512
 
     private static let index = CRYPTO_get_ex_new_index(

@@ -86,7 +86,7 @@ enum TrustSource: Hashable, Sendable {
         }
     }
 
-    /// Never changed, so that the loss of the file is noticed.
+    /// Path of the first file found; never changed, so that the loss of the file is noticed.
     private static let found = Lock<String?>(nil)
 
     /// On Debian without the package openssl, the built-in path does not exist.
