@@ -17,10 +17,12 @@ extension Resolver {
         )
     }
 
-    /// Stores the static hosts and routing domains before the load of a snapshot.
+    /// Stores the static hosts and routing domains before the load of a snapshot; returns a
+    /// closure.
     ///
-    /// The caller calls the result after the load. If the hosts or the domains have changed, it
-    /// returns a sweep of the restored answers that contradict them; otherwise nil.
+    /// The caller calls the closure after the load. If the hosts or the domains have changed, the
+    /// closure returns a sweep of the restored answers that contradict the new hosts or domains;
+    /// otherwise nil.
     package func changesDuringLoad() -> @ServiceLoop () -> CacheSweep? {
         let (former, formerDomains) = (hosts, activeRoutes.domains)
         return { [self] in

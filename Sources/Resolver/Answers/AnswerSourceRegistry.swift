@@ -104,7 +104,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor to which a cache hit on an answer with this number avoids a call.
+    /// Returns the vendor that needs no call because of a cache hit on an answer with this number.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {

@@ -51,7 +51,7 @@ struct NameSources: Equatable {
 
     /// Returns a copy with `vendor` as the only vendor.
     ///
-    /// The copy stands for the sources under the old settings: a snapshot stores only this vendor.
+    /// The copy represents the old sources of a name, of which a snapshot stores only `vendor`.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }

@@ -18,8 +18,8 @@ package struct Decision: Sendable {
 
     package var own: (stage: OwnStage, answer: Resolution)?
 
-    /// Cached answer that the client gets after `delay` without a better answer, or immediately if
-    /// `delay` is nil; `ttl` is in seconds.
+    /// Cached answer that the client gets if no better answer arrives within `delay`, or
+    /// immediately if `delay` is nil; `ttl` is in seconds.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
     package var isAsked = false

@@ -78,7 +78,8 @@ extension [Record] {
 }
 
 extension Record {
-    /// True if this record is in the RRset of `other`; if false, the caller must compare `setKey`.
+    /// True if this record is in the RRset of `other`; always false for RRSIG records, for which
+    /// the caller must compare `setKey`.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

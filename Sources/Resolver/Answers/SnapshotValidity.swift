@@ -9,8 +9,8 @@ internal import HTTPDNS
 /// except answers that depend on the network, and answers for which a local answer now exists.
 /// Otherwise, `AnswerValidity` checks each answer.
 ///
-/// After a change of routes or upstreams, an answer is invalid if the new settings query another
-/// source before its source, because a snapshot does not contain the old routes.
+/// A snapshot does not contain the old routes. Therefore, after a change of routes or upstreams, an
+/// answer is invalid if the new settings query another source before the source of the answer.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
@@ -118,7 +118,7 @@ package struct SnapshotValidity: Sendable {
             return false
         case .vendor:
             // A negative answer is invalid: the old route may have had no fallback, and a fallback
-            // may return an address.
+            // of the new route may return an address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || reaches(answer).allSatisfy { $0 != .local }

@@ -29,7 +29,8 @@ struct NetworkPlan: Sendable, Hashable {
         /// Domains that now have other servers.
         var domains: [Name] = []
 
-        /// Servers that were removed from all links ``ResolverLimits/domainHold`` ago.
+        /// Servers that have been missing from all links for the time
+        /// ``ResolverLimits/domainHold``.
         var servers: [Server] = []
 
         /// Invalid names, the root, and names in `localhost`.
@@ -56,7 +57,7 @@ struct NetworkPlan: Sendable, Hashable {
     /// End of the hold of all names outside the routing domains.
     private var heldUntil: Instant?
 
-    /// Servers after the hold that ends at `heldUntil`.
+    /// Value that ``servers`` gets when the hold ends at `heldUntil`.
     private var laterServers: [Server] = []
     private var laterSpares: [Server] = []
 

@@ -35,8 +35,8 @@ package struct Route: Sendable {
 
         package var parameters: RouteParameters?
 
-        /// Time after which the next source also gets the query (`fallback-after`); nil for only
-        /// after a failure.
+        /// Time after which the next source also gets the query (`fallback-after`); if nil, the
+        /// next source gets the query only after a failure.
         package var fallbackAfter: Duration?
 
         package var isCached = true
@@ -89,7 +89,7 @@ package struct RouteTable: Sendable {
 
         var number: Int { entry.number }
 
-        /// Number of the route's ``Sources``.
+        /// Index of the route's ``Sources`` in `examples`; -1 for a route of the network.
         var sources: Int { entry.sources }
 
         fileprivate var exceptions: [DomainPattern] { entry.exceptions }
@@ -168,7 +168,7 @@ package struct RouteTable: Sendable {
 
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each distinct set of sources, by its number.
+    /// One match for each distinct set of sources; the index is ``Match/sources``.
     private(set) var examples: [Match] = []
 
     package init() {}
@@ -235,8 +235,8 @@ extension RouteTable {
         /// True if both tables map each name to the same route index.
         let claimsAreSame: Bool
 
-        /// Pairs of an old and a new route with the same index, one pair for each combination of
-        /// sources.
+        /// Pairs of an old and a new route with the same index in `matches`; omits a pair with the
+        /// same old and new sources as an earlier pair.
         let pairs: [(old: Match, new: Match)]
     }
 

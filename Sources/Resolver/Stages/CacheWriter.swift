@@ -55,7 +55,8 @@ final class CacheWriter {
         let provenance = resolution.provenance
         var cacheWriter = self
         while let succession = cacheWriter.succession {
-            // Without a successor, the settings of the later reloads are unknown.
+            // Without `successor`, the settings of later reloads are unknown, so the answer counts
+            // as invalid.
             guard succession.keeps(question, provenance.source, provenance.origin),
                 let next = cacheWriter.successor
             else { return false }

@@ -18,8 +18,8 @@ struct DenialFilter {
     /// Returns an upstream's answer; NODATA replaces NXDOMAIN if vendors may know the name.
     ///
     /// If the cache or `siblings` has an address of the name, NXDOMAIN is always replaced. Without
-    /// such an address, NXDOMAIN is kept in three cases: for A and AAAA queries, if `isVendorEmpty`
-    /// is true, and if the cache has an NXDOMAIN for A or AAAA.
+    /// such an address, NXDOMAIN is kept in three cases: the query is for A or AAAA,
+    /// `isVendorEmpty` is true, or the cache has an NXDOMAIN for A or AAAA.
     ///
     /// - Parameter isVendorEmpty: true if a vendor has recently replied without an address of the
     ///   requested family.
@@ -59,7 +59,8 @@ struct DenialFilter {
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // Only the cached NXDOMAIN prevents NODATA, so this answer expires at the same time.
+            // Only a cached NXDOMAIN prevents NODATA, so `denial` must not outlive this cache
+            // entry.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial

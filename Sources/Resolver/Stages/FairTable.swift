@@ -26,7 +26,7 @@ package struct FairLimits: Sendable {
     /// Entries that a client can keep in a full table.
     package let share: Int
 
-    /// Minimum age of an entry that an entry of the same client replaces.
+    /// Minimum age at which a new entry of the same client can replace an entry.
     package let grace: Duration
 }
 

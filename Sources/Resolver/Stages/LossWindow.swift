@@ -10,8 +10,8 @@ internal import Net
 /// lost, the client has more than `FairLimits.share` entries, and other clients use the table.
 /// Otherwise, the limit grows by `FairLimits.share`.
 ///
-/// A query is lost if its upstreams drop queries (`UpstreamGroup.dropsQueries(now:)`), and did not
-/// answer the first copy.
+/// A query counts as lost if its upstreams drop queries (`UpstreamGroup.dropsQueries(now:)`), and
+/// if the query was repeated or got no answer.
 struct LossWindow {
     private var size: Int
     private var lost = 0
@@ -34,7 +34,9 @@ struct LossWindow {
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
-    /// Returns twice the average time until an answer, within bounds, so that a slow server can
+    /// Returns the minimum age at which a new query can replace the client's oldest query.
+    ///
+    /// The age is twice the average time until an answer, within bounds, so that a slow server can
     /// still answer the oldest query.
     func grace(_ limits: FairLimits) -> Duration {
         min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))

@@ -141,8 +141,8 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     /// True if this query is repeated less often because of the high load of its client.
     ///
-    /// False for a query that vendors resolve: its failure would not be cached, and each further
-    /// query would cause a vendor call.
+    /// False for a query that vendors resolve: a failure with fewer repetitions is not cached, and
+    /// each further query would cause a vendor call.
     var lacksRepetitions: Bool { load != .normal && match?.asksVendors(query) != true }
 
     /// Adds a waiting client; also removes answered clients each time the number of clients has

@@ -15,8 +15,8 @@ final class SharedResolution {
 
     private let standard: UpstreamGroup?
 
-    /// Default upstreams for routes with `fallback: none`: without upstreams that get their servers
-    /// from the network or a file (`from`).
+    /// Default upstreams for routes with `fallback: none`; excludes upstreams that get their
+    /// servers from the network or a file (`from`).
     private let chosen: UpstreamGroup?
 
     private let dns64: DNS64

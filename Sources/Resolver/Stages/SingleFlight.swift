@@ -8,8 +8,8 @@ internal import Upstream
 ///
 /// Each query ends at the latest after the time `limit`.
 ///
-/// The limits of the client that started a query apply to the query, and after its eviction, the
-/// limits of another waiting client.
+/// The limits of the client that started a query apply to the query. If this client is evicted, the
+/// limits of another waiting client apply.
 ///
 /// Without deduplication, an attacker could cause many upstream queries for one name, and a forged
 /// reply would more probably match one of them (RFC 5452 §5).
@@ -205,7 +205,8 @@ package final class SingleFlight {
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    /// Moves the rest of the first list to the end, so that short lists do not wait for it.
+    /// Completes up to ``completedTogether`` clients of the first list, and moves the rest of this
+    /// list to the end, so that short lists do not wait for a long list.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)

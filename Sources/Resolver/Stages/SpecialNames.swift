@@ -150,7 +150,7 @@ package enum SpecialNames {
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// Names with one label have no entry, because all of them are special.
+    /// Top-level labels of the special names that have more than one label.
     private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses that are not used on the Internet.

@@ -33,7 +33,8 @@ final class StaticHosts {
         guard hosts.contains(question.name), SpecialNames.refusal(question) == nil else {
             return nil
         }
-        // Otherwise, special names would get NXDOMAIN, and names with one label would be forwarded.
+        // Without NODATA, queries for special names would get NXDOMAIN, and queries for names with
+        // one label would be forwarded.
         let stays =
             question.name.labelCount == 1
             || SpecialNames.answer(question, match) != nil

@@ -92,8 +92,10 @@ package final class UpstreamStage {
         }
     }
 
-    /// Ends the query with `error`, or with `aliases` after a bad CNAME chain from another
-    /// upstream, unless a limit or a missing server caused `error`.
+    /// Ends the query with `error`, `aliases` or `paused`.
+    ///
+    /// After a bad CNAME chain from another upstream, `aliases` replaces `error`, unless `error`
+    /// reports a limit or a missing server. `paused` replaces an outage that a pause caused.
     private func fail(_ query: PendingQuery, _ error: UpstreamError) {
         let isOfServer =
             switch error {
@@ -158,8 +160,8 @@ package final class UpstreamStage {
         var message: Message
         let upstream: any Forwarding
 
-        /// Not looked up after the last reply: ``forget(_:)`` may have removed the upstream, and
-        /// the lookup would store it again.
+        /// Looked up after the first reply: before the last reply, ``forget(_:)`` may remove the
+        /// upstream, and a later lookup would store the upstream again.
         let provenance: Provenance
 
         var others: [any Forwarding] = []

@@ -292,8 +292,10 @@ final class VendorFallback {
         )
     }
 
-    /// True if only encrypted sources may get the name, because other clients' calls prevented a
-    /// call to an encrypted vendor, and no upstream is encrypted.
+    /// True if other clients' calls prevented a call to an encrypted vendor, and no upstream is
+    /// encrypted.
+    ///
+    /// The upstreams then do not get the name.
     private var staysEncrypted: Bool {
         vendorsLeft.isCrowded && !hasAskedUpstreams && !resolution.encrypts(match)
     }

@@ -81,8 +81,8 @@ final class DNS64 {
         let client = pending.client
         let synthesize = completion.after {
             [self, found] (answer: Resolution, completion) in
-            // If `client`, a limit of which caused the failure, was evicted, the limits of the next
-            // client apply.
+            // If a limit of `client` caused the failure, and `client` was evicted meanwhile,
+            // repeats the query with the limits of the next client.
             if answer.isLimited, pending.client != client {
                 return self.complete(found, pending, completion)
             }

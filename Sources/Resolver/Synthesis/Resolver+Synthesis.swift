@@ -38,8 +38,8 @@ extension Resolver {
 
     /// Returns a sweep that removes the cached answers that depend on the NAT64 prefix.
     ///
-    /// A vendor's addresses are removed only if one of them embeds a private address under the new
-    /// prefix, because the vendor may bill the call that replaces them.
+    /// A vendor's addresses are removed only if at least one address embeds a private address under
+    /// the new prefix, because the vendor may bill the call for new addresses.
     ///
     /// - Parameter savesCalls: true to also keep synthesized and negative answers of vendors.
     /// - Returns: the sweep; the caller must run it to its end.
