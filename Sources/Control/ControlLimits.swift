@@ -10,10 +10,10 @@ package enum ControlLimits {
     /// Maximum octets of the records of one cache entry as text; further records are only counted.
     package static let recordOctets = 64 * 1024
 
-    /// Nested objects and lists in a reply; a reply to `Explain` has 7.
+    /// Maximum nesting depth of a reply; a reply to `Explain` has depth 7.
     package static let nesting = 16
 
-    /// Nested objects and lists in a call; a `Resolve` call has 3.
+    /// Maximum nesting depth of a call; a `Resolve` call has depth 3.
     ///
     /// The time to decode a call grows with the square of the depth.
     package static let callNesting = 5

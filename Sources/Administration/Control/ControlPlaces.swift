@@ -13,7 +13,7 @@ internal import Control
 struct ControlPlaces {
     let total: Int
 
-    /// Connections that are reserved for root; equal to the number of reserved streams.
+    /// Number of connections that are reserved for root; as many streams are also reserved.
     var reserved: Int { total / 8 }
 
     var perUser: Int { max(1, total / 2) }

@@ -180,8 +180,8 @@ package final class ControlServer {
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // Without `whenGone`, a call that sends no reply for days would not detect the
-        // disconnection.
+        // `whenGone` cancels the call if the client disconnects: a call that sends no reply for
+        // days would not detect this.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }

@@ -9,7 +9,7 @@ package struct GroupSocket {
     package let mode: UInt32
     package let group: UInt32
 
-    /// Nil unless the configured group could not be set.
+    /// Warning if the configured group could not be set; otherwise nil.
     package let warning: String?
 
     package var access: ControlAccess {

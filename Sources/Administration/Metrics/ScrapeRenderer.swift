@@ -3,7 +3,7 @@ internal import Net
 
 /// Renderer of the metrics, one text at a time.
 ///
-/// Requests for the same format share one text if its rendering has not begun.
+/// Requests for the same format share one text if they arrive before the rendering begins.
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0

@@ -22,10 +22,10 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Queries missing since the start of the daemon.
+    /// Queries that are missing from the log since the start of the daemon.
     package private(set) var missed: UInt64 = 0
 
-    /// Queries missing since the latest warning about losses.
+    /// Queries that are missing from the log since the latest warning about them.
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?
 

@@ -72,10 +72,9 @@ extension BillRules {
 }
 
 extension BilledCost {
-    /// Nil if the price or the usage is unknown.
+    /// Cost of the current day or month; nil if the price or the usage is unknown.
     ///
-    /// The cost of the current day includes only those free units that earlier days of the month
-    /// have not used.
+    /// For the cost of a day, earlier days of the month use the free units first.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday

@@ -54,7 +54,8 @@ extension CacheStats {
 }
 
 extension VendorStats {
-    /// - Parameter spared: avoided calls of queries that did not reach the vendor client.
+    /// - Parameter spared: avoided calls that `statistics` does not count, because the queries did
+    ///   not reach the vendor client.
     init(name: String, _ statistics: VendorStatistics, spared: SparedCalls, routes: RouteNames) {
         var reply = Self(name: name)
         reply.protected = statistics.isProtected

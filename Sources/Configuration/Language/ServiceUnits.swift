@@ -129,8 +129,8 @@ extension ServiceUnits {
 
     /// Returns instructions for adding an address to its socket unit.
     ///
-    /// The text restarts httpdnsd.socket also for IPv6, because systemd refuses to restart
-    /// httpdnsd-ipv6.socket while the service runs.
+    /// The instructions always restart httpdnsd.socket, which also restarts httpdnsd-ipv6.socket:
+    /// systemd refuses to restart httpdnsd-ipv6.socket alone while the service runs.
     ///
     /// - Parameter replaces: true if systemd can open only one of the added address and an address
     ///   of the unit.

@@ -138,8 +138,8 @@ extension Settings {
         guard let sdns = route.sdns, !reading.isDamaged("\(path).sdns") else { return }
         AlibabaSettings.check(sdns: sdns, path, &reading)
         let mayGetThem = route.vendors.contains { name in
-            // An undefined or invalid vendor counts as an Alibaba vendor: its error is already
-            // reported.
+            // An undefined or invalid vendor counts as an Alibaba vendor, so that the user gets
+            // only the error about the vendor itself.
             guard let index = vendors.firstIndex(where: { $0.name == name }) else { return true }
             return vendors[index].kind == .alibaba
                 || reading.isDamaged("vendors[\(index)].kind")

@@ -121,8 +121,8 @@ extension SettingsReading {
         }
     }
 
-    /// If $CREDENTIALS_DIRECTORY is not set, `--check` reads the credential's file, which the units
-    /// name.
+    /// If $CREDENTIALS_DIRECTORY is not set, `--check` looks up the file of the credential in the
+    /// units of the service, and reads this file.
     ///
     /// - Returns: the secret from this file; nil if there is no file, or the file is unreadable.
     fileprivate mutating func secret(

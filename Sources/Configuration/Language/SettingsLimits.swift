@@ -23,7 +23,9 @@ package enum SettingsLimits {
     /// A worker takes up to 192 KiB, and `TasksMax=` of the unit limits the number of threads.
     static let allWorkers = 128
 
-    /// Returns the number of workers for each of `count` new addresses, besides `others` workers.
+    /// Returns the number of workers for each of `count` new addresses.
+    ///
+    /// - Parameter others: workers of the other addresses.
     package static func workers(_ wanted: Int, forEachOf count: Int, besides others: Int) -> Int {
         max(1, min(wanted, (allWorkers - others) / max(count, 1)))
     }

@@ -108,8 +108,8 @@ extension SettingsTable {
 
 // MARK: - Kinds of options
 
-// Tables, key paths and examples are autoclosures, which are evaluated only on use. The Swift
-// runtime creates a class for each type of an evaluated key path.
+// Tables, key paths and examples are autoclosures, which are evaluated only on use, to save memory:
+// the Swift runtime creates a class for each type of an evaluated key path.
 extension SettingsOption {
     typealias Path<Value> = @Sendable () -> any WritableKeyPath<Owner, Value> & Sendable
     typealias Table<Section: Sendable> = @Sendable () -> SettingsTable<Section>

@@ -30,8 +30,8 @@ struct YAMLReader {
 
     /// Reads a text.
     ///
-    /// - Parameter take: gets the items of `longList` in order, also the items before a syntax
-    ///   error. A tree of 100,000 items would take 60 MB.
+    /// - Parameter take: gets the items of `longList` one by one, because a tree of 100,000 items
+    ///   would take 60 MB. After a syntax error, `take` has received the items before the error.
     init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets, take: Taker = { $0 }) {
         do throws(YAMLComplaint) {
             guard octets.count <= limit else {

@@ -83,7 +83,9 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     package var nextSeconds: Int?
 
-    /// `refresh` (prefetch) or `query`; failures and answers with a short TTL are never refreshed.
+    /// Trigger of the next resolution: `refresh` (prefetch), or `query` (after the TTL).
+    ///
+    /// Failures and answers with a short TTL are never refreshed.
     package var nextBy: String?
 
     package var nextBillableCalls = 0

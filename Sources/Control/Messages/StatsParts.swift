@@ -34,7 +34,7 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
     package var tcpRetries: UInt64 = 0
     package var foreignReplies: UInt64 = 0
 
-    /// Over HTTPS, only connections that delivered a reply.
+    /// Established connections; over HTTPS, only connections that delivered a reply.
     package var connectionsOpened: UInt64 = 0
 
     package var connectionsReused: UInt64 = 0
