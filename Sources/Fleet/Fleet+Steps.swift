@@ -106,7 +106,7 @@ extension Fleet {
 
     /// Returns the first usable value in the replies to `reads`; stores a stale value in `lookUp`.
     ///
-    /// - Parameter isRepeated: true to count no rejections.
+    /// - Parameter isRepeated: true for the second read, which does not count rejections again.
     func value(
         in replies: ArraySlice<RedisReply>,
         of lookUp: FleetLookUp,

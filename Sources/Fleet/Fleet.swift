@@ -264,7 +264,8 @@ package final class Fleet {
     private func call(_ lookUp: FleetLookUp) {
         if lookUp.machine.phase == .calling(isLeader: true) { statistics.led += 1 }
         lookUp.calledAt = now
-        // The vendor client merges the calls of the other queries with the call of the first query.
+        // Only the first query gets the ticket: the vendor client merges the calls of the other
+        // queries with the call of the first query.
         var ticket: Ticket? = Ticket(key: lookUp.key, number: lookUp.number)
         let stale = lookUp.stale.flatMap { value in
             now.map { (value: value, age: value.age(at: $0)) }

@@ -20,7 +20,7 @@ package struct FleetStatistics: Sendable, Hashable {
     /// Number of messages of other hosts that contained a usable answer.
     package var received: UInt64 = 0
 
-    /// Number of groups of commands without a reply in time.
+    /// Number of groups of commands that Redis did not answer in time.
     package var timeouts: UInt64 = 0
 
     package var rejectedByReason: [FleetRejection: UInt64] = [:]

@@ -34,7 +34,7 @@ package class Attempt {
     /// Sequence number of the attempt in the group's plan, and index of the server in the group.
     final private(set) var (number, server) = (0, 0)
 
-    /// Start at an ``UpstreamGroup``; 0 if no group sent the query.
+    /// Time at which an ``UpstreamGroup`` started the attempt; 0 if no group sent the query.
     final private(set) var began = Instant(nanoseconds: 0)
 
     final private(set) var sent = Instant(nanoseconds: 0)

@@ -120,7 +120,8 @@ extension UpstreamError: CustomStringConvertible {
 extension ExtendedError {
     /// True if the server would return the same error again (RFC 8914 §4).
     ///
-    /// Examples: failed DNSSEC validation, a cached error, a blocked name, a query without support.
+    /// Examples: failed DNSSEC validation, a cached error, a blocked name, a query that the server
+    /// does not support.
     fileprivate var isLasting: Bool {
         switch rawValue {
         case 1, 2, 5...13, 15...18, 20, 21, 25, 27, 28, 30: true

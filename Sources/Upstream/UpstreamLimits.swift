@@ -126,7 +126,8 @@ package enum UpstreamLimits {
 
     // MARK: - Datagrams
 
-    /// Maximum delay of a timeout of a probe; after a longer delay, the probe does not count.
+    /// Maximum delay in detecting that a probe timed out; after a longer delay, the daemon was too
+    /// busy, and the probe does not count.
     static let lateness: Duration = .milliseconds(50)
 
     static let socketLifetime: Duration = .milliseconds(100)

@@ -36,7 +36,7 @@ package struct BudgetClaim: Sendable, Hashable {
             share = max(unclaimed, least - min(least, claimed))
         }
 
-        /// Permits the use of a quarter of the host's equal part without a claim.
+        /// Starts a day: this host can use a quarter of its equal part without a claim.
         fileprivate mutating func beginDay(_ members: Int) {
             share = most / UInt64(4 * members)
         }
@@ -106,12 +106,13 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Returns the amount of each limit that is left for this host; nil if there is no such limit.
     ///
-    /// With Redis, the amount that no host has claimed is included; without Redis, the share.
+    /// With Redis, the result includes the whole unclaimed amount; without Redis, only the share of
+    /// this host.
     package func left(_ use: [UInt64]) -> [UInt64?] {
         zip(limits, use).map { limit, used in
             limit.map { limit in
                 let unclaimed = isAlone ? 0 : limit.most - min(limit.most, limit.total)
-                // Not the sum: the amount that no host has claimed includes the share.
+                // The maximum, not the sum: the share is a part of the unclaimed amount.
                 let share = max(limit.share, unclaimed)
                 let allowed = limit.claimed + min(share, .max - limit.claimed)
                 return allowed - min(allowed, used)

@@ -98,7 +98,8 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // Some hosts may connect a moment later, so the sum is read again after a short time.
+        // Other hosts can connect a moment later, so this host reads the sums of the claims again
+        // after a short time.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
@@ -169,7 +170,8 @@ package final class FleetBudget {
             let amounts = Self.amounts(list, entry.account.limits, indices, use)
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
-        // `claim.take` has set the share to zero, and `lost` runs only once.
+        // `claim.take` has set the share to zero, but without Redis, the claim needs a share.
+        // `lost` does not set the share again, because it ran when Redis became unreachable.
         if !link.isUsable { entries[vendor]?.claim.lose(members: link.members) }
         guard let claim = entries[vendor]?.claim else { return }
         // If no limit is completely claimed, this host can claim more without a pause.
@@ -197,7 +199,8 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, UInt64(claimed) >= use[index], total >= claimed
             else { return nil }
-            // Without Redis, a host can use more than the limit, and later claims the used amount.
+            // A claim can exceed the limit: without Redis, a host can use more than the limit, and
+            // later claims the used amount.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
         return amounts

@@ -2,8 +2,8 @@
 
 /// Circuit breaker of Redis; while the breaker is open, no client waits for Redis.
 ///
-/// Commands that are sent together time out together, so the server must also be silent for some
-/// time.
+/// The breaker opens after several timeouts in a row, if the server has also been silent for
+/// ``FleetLimits/shortSilence``: commands that are sent together time out together.
 struct EngineBreaker: Hashable, Sendable {
     private var timeouts = 0
     private(set) var isOpen = false

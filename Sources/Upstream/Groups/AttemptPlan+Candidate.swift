@@ -5,7 +5,7 @@ extension AttemptPlan {
     struct Candidate: Sendable, Hashable {
         var server: Int
 
-        /// Equal for all servers of one upstream.
+        /// Identifier of the upstream; equal for all servers of one upstream.
         var upstream = 0
 
         var role = ServerRole.ordinary

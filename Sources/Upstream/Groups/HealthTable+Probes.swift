@@ -159,10 +159,10 @@ extension HealthTable {
 
 /// Health probe of one server.
 ///
-/// Over UDP, the probe repeats ``Query/probe`` until a reply arrives. Over TCP or TLS,
-/// ``Query/otherProbe`` follows, on a new connection if an unanswered client query caused the
-/// probe. One answer is enough. The open connection is also tried, because a firewall can refuse
-/// new connections.
+/// Over UDP, the probe repeats ``Query/probe`` until a reply arrives. Over TCP or TLS, the probe
+/// sends ``Query/probe`` on the open connection, because a firewall can refuse new connections.
+/// Then the probe sends ``Query/otherProbe``, on a new connection if an unanswered client query
+/// caused the probe. One answer is enough.
 @ServiceLoop
 private final class Probe {
     typealias Outcome = (began: Instant, failure: UpstreamError?)

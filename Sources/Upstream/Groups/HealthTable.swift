@@ -150,8 +150,8 @@ package final class HealthTable {
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
         let (isSlow, rests) = page.health.answered(in: now - began, now: now)
-        // The round trip of an encrypted server determines the timeout of its probes, and a failed
-        // probe permits the use of unprotected servers.
+        // Measures encrypted servers: the measured round trip determines the timeout of a probe,
+        // and a failed probe permits the use of unprotected servers.
         let isDue = isSlow && server.isEncrypted && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)

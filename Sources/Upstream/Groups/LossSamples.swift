@@ -22,7 +22,7 @@ struct LossSamples {
 
     private var answeredAt: Instant?
 
-    /// Queries since the latest sample, and queries to skip before the next sample.
+    /// Number of queries since the latest sample, and of queries to skip before the next sample.
     private var (queries, skipped) = (0, 0)
 
     private var count = 0

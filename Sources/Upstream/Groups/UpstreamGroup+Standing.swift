@@ -2,7 +2,7 @@
 internal import Net
 
 extension UpstreamGroup {
-    /// Server of a group, and its use by a query that arrives now.
+    /// State of a server of a group, and whether a query that arrives now would use the server.
     package struct Standing: Sendable {
         package let server: any Forwarding
         package let condition: ServerCondition

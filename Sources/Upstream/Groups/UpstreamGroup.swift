@@ -158,7 +158,8 @@ package final class UpstreamGroup {
 
     /// True if servers of the group drop queries, and no healthy server of the group answers them.
     ///
-    /// A protected server that is backed off, but not down, also counts: it can be overloaded.
+    /// Servers that are down are ignored. A protected server that is backed off, but not down, is
+    /// not ignored: the server can be overloaded.
     package func dropsQueries(now: Instant) -> Bool {
         let roster = roster
         let isProtected = roster.hasProtectedServer

@@ -51,9 +51,9 @@ final class ConnectionRace {
 
     /// Also sends the query on the connections that `other` returns.
     ///
-    /// `other` is called at `start`, but at the latest after half of the time until the deadline,
-    /// and then after each `fairWait`, until a reply arrives. If a connection of `other` ends,
-    /// `replacement` can return another one.
+    /// The first call of `other` is at `start`, but at the latest after half of the time until the
+    /// deadline. Further calls follow after each `fairWait`, until a reply arrives. If a connection
+    /// of `other` ends, `replacement` can return another connection.
     func ask(
         at start: Instant,
         replacement: @escaping Replacement,

@@ -136,7 +136,8 @@ final class PipelinedConnection {
         switch outcome {
         case .ready:
             guard var reply = entry.reply else { throw end ?? .timedOut }
-            // The cancellation signal retains the entry until the resolution ends.
+            // Frees the reply, because the cancellation signal retains the entry until the
+            // resolution ends.
             entry.reply = nil
             reply[0] = query[0]
             reply[1] = query[1]

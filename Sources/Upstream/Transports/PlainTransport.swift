@@ -45,7 +45,7 @@ package final class PlainTransport: UpstreamTransport {
 
     package func carry(_ attempt: Attempt) {
         guard attempt.usesStream else { return datagrams.ask(attempt, of: self) }
-        // The server may serve only UDP.
+        // An error over TCP counts as a timeout, because possibly the server serves only UDP.
         repeatOverStream(attempt) { _ in attempt.end(.failure(.timedOut)) }
     }
 
@@ -110,7 +110,7 @@ extension PlainTransport {
         let now = clocks.now()
         if attempt === caseTest { anyCaseUntil = now + UpstreamLimits.anyCase }
         if let anyCaseUntil, now < anyCaseUntil {
-            // No query must wait for the mixed-case check.
+            // Repeats the mixed-case check early, so that no query has to wait for it.
             if anyCaseUntil - now < UpstreamLimits.anyCase / 10 { testCase(until: now) }
             return attempt.end(.success(.message(reply)))
         }

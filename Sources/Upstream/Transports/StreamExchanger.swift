@@ -34,7 +34,7 @@ final class StreamExchanger {
 
     var answersOutOfOrder = false
 
-    /// Time that the latest established connection needed.
+    /// Opening time of the connection that returned the latest reply.
     private var openingTime: Duration?
 
     /// Clients that use the connection of busy clients.
@@ -251,7 +251,8 @@ final class StreamExchanger {
 
     /// Lets later queries of `purpose` use `working`, because `own` could not be established.
     ///
-    /// Queries of clients in `slowClients` do not, because they could delay other queries.
+    /// Exception: queries of clients in `slowClients` do not use `working`, because these queries
+    /// could delay other queries.
     private func share(
         _ working: PipelinedConnection,
         for purpose: Purpose,

@@ -213,7 +213,7 @@ final class UpstreamTransfers {
     /// Returns the transfer to replace if the upstream has reached its limit, but the client has
     /// not.
     private func replaceable(_ share: Int) -> Transfer? {
-        // One host can forge many addresses.
+        // Counts the unproven clients together, because one host can forge many addresses.
         let isCrowd = unverified > share / 2
         let largest = clients.values.lazy.filter { !isCrowd || !$0.isVerified }
             .max { $0.count < $1.count }
