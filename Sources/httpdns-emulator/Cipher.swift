@@ -83,8 +83,8 @@ enum Cipher: Sendable {
 
     /// OpenSSL library context with DES.
     ///
-    /// OpenSSL does not load the default provider automatically if another provider is loaded
-    /// (`OSSL_PROVIDER_load(3)`).
+    /// Because the legacy provider (with DES) is loaded, OpenSSL does not load the default provider
+    /// automatically (`OSSL_PROVIDER_load(3)`).
     // SAFETY: created once and never freed; OpenSSL locks shared data of its contexts.
     private nonisolated(unsafe) static let library: OpaquePointer? = {
         guard let library = unsafe OSSL_LIB_CTX_new(),

@@ -95,7 +95,8 @@ struct RecordDataTests {
             "SIG", 24, "0001 05 03 00000e10 00000002 00000001 1234 C00C AABB",
             "0001 05 03 00000e10 00000002 00000001 1234 N AABB"
         ),
-        // RFC 6672 §2.5 forbids compression, but a copied pointer would lead to another name.
+        // RFC 6672 §2.5 forbids compression. The reader nevertheless expands a pointer, because a
+        // copied pointer would lead to another name.
         ("DNAME", 39, "C00C", "N"),
         // Compression is forbidden (RFC 4034 §3.1.7), so the reader does not change the data.
         ("RRSIG is not decompressed", 46, "C00C", "C00C"),

@@ -132,7 +132,7 @@ struct BreakerExplorationTests {
         var underWay: [Bool] = []
         var time = Duration.zero
 
-        /// True while a probe from before another event, such as a network change, is in flight.
+        /// True while a probe is in flight that began before another event (a network change, …).
         var isBlurred = false
     }
 

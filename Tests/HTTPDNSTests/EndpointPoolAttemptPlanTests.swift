@@ -40,7 +40,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.failed(0, .server, now: epoch + .milliseconds(400)) != nil)
     }
 
-    @Test("after a failure, the delay before the next hedged request starts again")
+    @Test("a failure restarts the delay before the next hedged request")
     func errorThenHedge() {
         var course = course()
         _ = course.begin(now: epoch)

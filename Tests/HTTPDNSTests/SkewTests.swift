@@ -111,7 +111,7 @@ struct SkewTests {
         #expect(repair(0, vendor: .min, ours: 0) == .refused(.min))
     }
 
-    @Test("an offset with which the vendor accepted a request is stored, and counted as a repair")
+    @Test("a clock offset that the vendor accepted is stored, and the correction is counted")
     func kept() {
         var skew = ClockSkew()
         #expect(skew.offset == nil)

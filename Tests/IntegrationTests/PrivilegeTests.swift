@@ -95,7 +95,8 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    /// Acts as ProtectSystem=strict, RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
+    /// Runs a command as with ProtectSystem=strict, RuntimeDirectory= and StateDirectory=
+    /// (systemd.exec(5)).
     private static let script = """
         import ctypes, os, struct, sys
         libc = ctypes.CDLL(None, use_errno=True)
@@ -137,7 +138,7 @@ struct PrivilegeTests {
         let settings = "\(upstream.text)\ncache: {snapshot: \(snapshot)}"
         for life in 1...2 {
             let daemon = try TestDaemon(settings, controlledAt: socket, under: command)
-            // Otherwise, the upstream may answer the query.
+            // Without this wait for the restored cache, the upstream may answer the query.
             if life == 2 { _ = try daemon.program.line(with: "cache: entries restored: ") }
             #expect(try daemon.dig("mail.example.org", "A").data("A") == ["198.51.100.26"])
             let stats = try daemon.stats()

@@ -50,7 +50,7 @@ struct DatagramQueueTests {
     {
         let pairs = try [Pair(), Pair()]
         for number in 0..<100 { try pairs[number % 2].send([UInt8(number)]) }
-        // On a busy machine, the first timer can be due before the loop would wait.
+        // On a busy machine, the first timer can be due before the loop has sent the datagrams.
         var arrived: [[[UInt8]]] = [[], []]
         while arrived.contains(where: { $0.count < 50 }) {
             try await Clocks.system.sleep(Clock.now + .milliseconds(1))

@@ -15,7 +15,7 @@ struct AnswerSourceTests {
         #expect(origins.isLearned(last) && origins.isUnprotected(last))
         #expect(origins.number("network/udp://192.0.2.1") == first)
         #expect(origins.number(labelled: origins.label(last)) == last)
-        // `numbers(named:)` always contains the number that the further sources share.
+        // `numbers(named:)` always contains `last`, which all further sources share.
         #expect(origins.numbers(named: []) == [last])
     }
 }

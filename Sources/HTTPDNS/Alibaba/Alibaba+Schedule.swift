@@ -6,7 +6,7 @@ package import Net
 extension Alibaba: AddressScheduling {
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Short, because an attacker can forge the list.
+    /// Short, because an attacker can forge a list that is received without TLS.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {
@@ -16,7 +16,7 @@ extension Alibaba: AddressScheduling {
     /// Returns the request `GET /{account}/ss`.
     ///
     /// The signature is MD5, as in the example of the document. The document does not say if `t` is
-    /// the expiry or the current time. Therefore, `t` is one minute in the future.
+    /// the expiry or the current time. A time one minute in the future can be valid as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -54,8 +54,8 @@ extension Alibaba: AddressScheduling {
         return ServiceAddresses(servers: servers)
     }
 
-    /// Without TLS, only the default port and the port of `scheduler` are accepted, because an
-    /// attacker can forge the reply.
+    /// Without TLS, each server must have the default port or the port of `scheduler` (the queried
+    /// server), because an attacker can forge the reply.
     private func servers(
         in json: JSONValue,
         _ key: String,

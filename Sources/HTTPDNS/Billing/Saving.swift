@@ -2,7 +2,7 @@
 
 /// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Another `setting`, with which each family of a name costs `weight` units.
+    /// Change to `setting`, with which each family of a name costs `weight` units.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families
@@ -31,7 +31,7 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Returns the effect on the units of a name, which costs `weight` units before the change.
+    /// Returns the effect of the change; before the change, a name costs `weight` units.
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "a name costs \(cheaper) units instead of \(weight)"

@@ -41,7 +41,7 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Use of ``latestDay`` at the latest move of the clock to or from this day.
+    /// Calls and units of ``latestDay`` when the clock last moved to or from this day.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
@@ -127,11 +127,11 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // A host without a clock battery starts in the distant past. The sum of all days since then
-        // would be too high, so the current counts continue without the counts in `former`.
+        // If `today` has no counts, the current counts continue without `former`. A host without a
+        // clock battery starts in the distant past, and the sum of all later days is too high.
         guard isFormer(today) else {
             if behind == nil {
-                // Only a wrong clock has reached a `latestDay` that is after `day`.
+                // Forgets a `latestDay` after `day`: only a wrong clock has reached that day.
                 (latestDay, ahead, aheadOfMonth) = (day, use, unitsThisMonth)
                 behind = today
             } else if day == behind {
@@ -202,7 +202,7 @@ package struct UsageRecord: Sendable, Hashable {
 
 /// Storage of a ``UsageRecord`` for each vendor, shared by all processes that use the account.
 package protocol UsageStore: AnyObject, Sendable {
-    /// Changes the record of `vendor` under an exclusive lock; returns nil if it is unknown.
+    /// Changes the record of `vendor` under an exclusive lock; returns nil for an unknown record.
     ///
     /// - Parameters:
     ///   - durably: if the storage cannot be opened: true to return nil, false to use a record in

@@ -4,13 +4,15 @@ internal import Net
 
 /// Servers that a client avoids, because they did not answer the client's calls in time.
 ///
-/// Each client has its own list, because a client can choose names that only one of the servers
-/// answers. All clients that are not proven have one common list.
+/// Each client has its own list. Otherwise, a client could query names that only one of the servers
+/// answers, and all clients would avoid the other servers. All clients that are not proven have one
+/// common list.
 ///
 /// A server misses a call if the server fails, or if another server answers and this server has not
 /// answered within `hedge-after`. After `limit` missed calls, the client avoids the server for the
-/// time `duration`. ``HedgeBudget/callsPerHedge`` answered calls outweigh one missed call. A call
-/// that no server answers clears the list, because the changed order of servers may be the cause.
+/// time `duration`. ``HedgeBudget/callsPerHedge`` answered calls outweigh one missed call. If no
+/// server answers a call, the list of the client is cleared: because of the list, the call may have
+/// been sent to the wrong servers.
 struct AvoidedServers: Sendable {
     static let serversPerClient = 16
 

@@ -156,9 +156,9 @@ package struct BatchQueue: ~Copyable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// If another client has already queued the question, all queues together must have fewer than
-    /// ``ClientLimits/queuedEntries`` entries (half of this number for a client that is not
-    /// proven).
+    /// If another client has already queued the question, it is added only while all queues
+    /// together have fewer than ``ClientLimits/queuedEntries`` entries (half of this number for a
+    /// client that is not proven).
     package mutating func add(
         _ question: Question,
         of client: ClientNetwork? = nil,

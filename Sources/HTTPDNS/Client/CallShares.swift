@@ -65,7 +65,7 @@ package struct CallShares: Sendable {
         return limitedUntil[client] != nil
     }
 
-    /// - Parameter octets: octets of the reply above ``ClientLimits/usualReplyOctets`` per name.
+    /// - Parameter octets: size of the reply minus ``ClientLimits/usualReplyOctets`` per name.
     mutating func noteLargeReply(_ octets: Int, of client: ClientNetwork, now: Instant) {
         endLimits(now: now)
         if limitedUntil[client] == nil, limitedUntil.count == ClientLimits.limitedClients {

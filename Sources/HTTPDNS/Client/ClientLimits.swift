@@ -8,7 +8,7 @@ package enum ClientLimits {
 
     static let longestPause = Duration.seconds(60)
 
-    /// Servers to which one call is sent; servers that cannot be reached do not count.
+    /// Maximum number of servers per call; servers that cannot be reached do not count.
     static let serversPerCall = 3
 
     static let refusalPause = Duration.seconds(300)
@@ -22,8 +22,8 @@ package enum ClientLimits {
     /// A reply that is older than this time does not show that the vendor still replies.
     static let trialPatience = Duration.milliseconds(250)
 
-    /// Time after an answer of a server, in which a limit of concurrent calls can cause its
-    /// failures.
+    /// If a server fails within this time after its latest answer, a limit of concurrent calls can
+    /// be the cause.
     static let saturationEvidence = Duration.seconds(3)
 
     /// Retries of a name after the vendor refused its call; each retry may be billed.
@@ -32,17 +32,17 @@ package enum ClientLimits {
     /// Retries of a name after failures to connect, which are not billed.
     static let connectionRetries = 8
 
-    /// Names that wait for the end of another call after a refusal.
+    /// Maximum number of names in ``HeldNames``.
     static let heldNames = 256
 
     static let growthPause = Duration.milliseconds(500)
 
     static let longestGrowthPause = Duration.seconds(8)
 
-    /// Octets per name of the call, up to which a reply is not a large reply.
+    /// A reply with more octets per name of its call is a large reply.
     static let usualReplyOctets = 4_096
 
-    /// Octets of large replies that limit a client to one call for one more second.
+    /// Octets above ``usualReplyOctets`` that limit a client to one call in flight for 1 s.
     static let largeReplyOctetsPerSecond = 64 << 10
 
     /// Maximum time for which large replies limit the calls of a client.
@@ -62,7 +62,7 @@ package enum ClientLimits {
     /// Interval at which the resolver checks if a queued name must go to another source.
     static let queueCheck = Duration.milliseconds(100)
 
-    /// A smaller difference, in seconds, is ignored, because `Date` has whole seconds.
+    /// Largest difference, in seconds, that is ignored, because `Date` has whole seconds.
     static let tolerableSkew: Int64 = 2
 
     /// In seconds, over TLS: enough for a wrong time zone.
@@ -76,7 +76,8 @@ package enum ClientLimits {
 
     static let queuedNames = 4_096
 
-    /// Maximum number of times that network changes repeat a call, perhaps billed again.
+    /// Maximum number of times that a call is sent again after network changes; each time, the
+    /// vendor may bill the call.
     static let restarts = 2
 
     /// Entries in all queues; a name has one entry per client.
@@ -92,7 +93,7 @@ package enum ClientLimits {
 
     static let countTimeout = Duration.seconds(3)
 
-    /// Minimum number of calls, and of units, that a budget reserves in advance.
+    /// Minimum number of calls, and of units, that a budget without a limit reserves in advance.
     static let usageBlock: UInt64 = 10
 
     static let countedClients = 1_024

@@ -22,8 +22,7 @@ package struct EndpointPool: Sendable, Hashable {
         /// Attempt number of the latest failed probe since the latest answer; 0 if there is none.
         var failedTrial: UInt64 = 0
 
-        /// Attempt number of the latest failure since the latest answer, in any era; 0 if there is
-        /// none.
+        /// Attempt number of the latest failure, even of an earlier era; 0 after an answer.
         var failedAt: UInt64 = 0
 
         var breaker = Breaker()
@@ -62,7 +61,7 @@ package struct EndpointPool: Sendable, Hashable {
 
     private(set) var currentIndex = 0
 
-    /// In the order of ``rotation``.
+    /// Servers in the order of ``rotation``.
     private(set) var inTurn: [SocketAddress] = []
 
     /// Begins with a change of the current server or of the network.
@@ -196,8 +195,8 @@ extension EndpointPool {
             guard change == nil, index == currentIndex, attempt.number < fastestTrial else {
                 return change
             }
-            // An answered call clears the count of failures. Therefore, a server that always
-            // answers calls, but is too slow for probes, would stay current.
+            // Each answered call clears the count of failures. So without `wasOvertaken`, a server
+            // that always answers calls, but is too slow for probes, would stay current.
             return wasOvertaken(index, now)
         case .failed:
             return failed(attempt, index, times: 1, now)

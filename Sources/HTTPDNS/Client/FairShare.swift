@@ -14,13 +14,16 @@ struct FairShare {
     /// Three quarters of the units that other clients leave free.
     static let threeQuarters = FairShare(multiple: 3)
 
-    /// Returns true if a client gets a unit; `reserve` units each are for proven and for other
-    /// clients.
+    /// Returns true if a client gets a unit.
+    ///
+    /// Proven clients have a reserve of `reserve` units, and other clients have a second reserve
+    /// of the same size.
     ///
     /// - A client that is not proven cannot use the reserve of proven clients.
     /// - A proven client can use the reserves if it uses at most an eighth of the free units.
     /// - Any other proven client must leave both reserves free, minus the units that unproven
-    ///   clients already use. If these clients use their whole reserve, nothing must stay free.
+    ///   clients already use (`unproven`). If `unproven` is at least `reserve`, this proven client
+    ///   need not leave any unit free.
     func admits(
         _ client: ClientNetwork,
         used: Int,

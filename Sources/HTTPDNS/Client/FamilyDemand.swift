@@ -8,7 +8,7 @@ package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
 
     case both
 
-    /// Request only the family that a client wants, like `v6`.
+    /// Request only the family that a client wants (IPv4 or IPv6); `v6` has the same effect.
     case v4
 
     case v6

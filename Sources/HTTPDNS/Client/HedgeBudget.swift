@@ -10,7 +10,7 @@ internal import DNSWire
 struct HedgeBudget: Sendable {
     static let callsPerHedge = 20
 
-    /// Time that reduces the debt by 1, even without calls.
+    /// Each period of this length counts like one call of the client.
     static let repaymentTime = Duration.seconds(30)
 
     private let burst: Int

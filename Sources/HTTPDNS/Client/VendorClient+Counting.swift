@@ -47,8 +47,8 @@ extension VendorClient {
         }
     }
 
-    /// - Parameter refunds: false if the reply can be forged, because the vendor may bill a call
-    ///   with a forged refusal.
+    /// - Parameter refunds: false if the reply can be forged: after a forged refusal, the vendor
+    ///   may bill the call.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
@@ -131,7 +131,8 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// The estimate assumes that clients query the name again as soon as its answer expires.
+    /// Estimated fraction (0…1) of the units that would remain with ``ClientLimits/advisedTTL``,
+    /// if clients query the name again as soon as its answer expires.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         var ttl = UInt32.max

@@ -265,7 +265,7 @@ extension VendorClient {
         request.version = settings.version
         request.proxy = settings.proxy
         request.wantsFreshConnection = fresh
-        // Each repetition of a billable request must be charged to the budget.
+        // The transport must not repeat a billable request, because each repetition is charged.
         request.isSentOnce = question.query != nil
         return (request, try pay(question, by: other))
     }

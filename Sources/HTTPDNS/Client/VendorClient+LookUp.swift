@@ -133,7 +133,9 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Neither the daemon itself (nil) nor a client that uses the vendor alone has such a limit.
+    /// Returns `clientBudget` if `client` has used up its share of the budget.
+    ///
+    /// The daemon itself (nil) and a client that uses the vendor alone have no limited share.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard settings.isBudgetStrict, let client, clients.hasOthers(than: client, now: now) else {
             return nil
@@ -281,7 +283,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // One search expires all lookups with similar deadlines.
+        // Because of the minimum delay, one search expires all lookups with similar deadlines.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -308,7 +310,7 @@ extension VendorClient {
         for lookUp in late { finish(lookUp, .failure(failure)) }
     }
 
-    /// Cancels a lookup, except the last lookup for a name in a call, which is already charged.
+    /// Cancels a lookup, except the last lookup for a name in a call: the call is already charged.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

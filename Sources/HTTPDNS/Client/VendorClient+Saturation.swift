@@ -25,9 +25,11 @@ struct HeldNames: Sendable {
 extension VendorClient {
     /// Returns true if a limit of concurrent calls is the likely cause of a failure.
     ///
-    /// - Other calls have earlier requests to the server in flight, which would have failed first
-    ///   at a broken server.
-    /// - The failure is a failure to connect, or the server has answered within
+    /// Two conditions must be true:
+    ///
+    /// - Other calls have earlier requests to the server in flight. If the server were broken,
+    ///   these requests would have failed first.
+    /// - The failure is a failure to connect, or the latest answer of the server is not older than
     ///   ``ClientLimits/saturationEvidence``. Otherwise, the queried name can be the cause.
     func isSaturation(
         _ error: VendorError,

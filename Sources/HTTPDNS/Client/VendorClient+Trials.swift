@@ -53,7 +53,8 @@ extension VendorClient {
         )
     }
 
-    /// On a long network path, the handshake and the reply need up to four round trips.
+    /// Maximum wait for the answer to a health probe; longer on a long network path, because the
+    /// handshake and the reply need up to four round trips.
     private var trialTimeout: Duration {
         let usual = max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
         let median = record(of: pool.current)?.latency.median ?? .zero
@@ -61,7 +62,7 @@ extension VendorClient {
         return max(usual, isSilent ? longest : min(median * 5, longest))
     }
 
-    /// Advances the health probe for each call without a reply, because names are queued.
+    /// Schedules the health probe for each call without a reply earlier, because names are queued.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun
@@ -102,10 +103,14 @@ extension VendorClient {
     /// Returns the time until which a name waits for this vendor; nil to use the fallback now.
     ///
     /// A name in a call waits until the call has lasted for `delay` (`fallback-after`). A queued
-    /// name waits at most `delay` plus ``ClientLimits/queuePatience``. If this vendor is protected
-    /// and the fallback is not, the fallback would send the name in plain text. Therefore, the name
-    /// also waits for a new connection; a queued name waits until its deadline, or until a health
-    /// probe has failed.
+    /// name waits at most `delay` plus ``ClientLimits/queuePatience``.
+    ///
+    /// If this vendor is protected and the fallback is not, the fallback would send the name in
+    /// plain text. Therefore, the name waits longer:
+    ///
+    /// - If the call opens a connection, `delay` begins when the connection is open. The name waits
+    ///   for the connection for at most `delay` plus ``ClientLimits/handshakePatience``.
+    /// - A queued name waits until its deadline, or until a health probe has failed.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
     package func waitEnd(
@@ -128,7 +133,7 @@ extension VendorClient {
         guard let queuedAt = name.queuedAt else { return nil }
         let end =
             mayLeave ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
-        // The queue fails the name soon.
+        // The deadline has passed, so the queue fails the name soon.
         if !mayLeave, end <= now, name.lastDeadline != nil { return now + ClientLimits.queueGrain }
         guard end > now else { return nil }
         let check = min(end, now + ClientLimits.queueCheck)

@@ -88,7 +88,8 @@ extension VendorClient {
             if isCurrentLate, !call.isTrial { beginTrial(of: call.client) }
         case .failure(.unauthorized(let status, let code))
         where pool.isScheduled(running.attempt.server):
-            // The list of scheduled servers can be old or forged.
+            // The list of scheduled servers can be old or forged, so the refusal of a scheduled
+            // server does not count as a refusal of the account.
             failed(number, running, .serverStatus(status, code: code), of: call)
         case .failure(let error):
             failed(number, running, error, of: call)
@@ -165,7 +166,7 @@ extension VendorClient {
         }
         perform(move, of: call, call.isTrial ? .fresh : .next)
         let isSuspicion = outcome == .suspected && pool.isCurrentSuspected
-        // A paused server has already refused a probe.
+        // A paused server has already refused a probe, so its refusal of a call needs no probe.
         let isRefusal = isOfAccount && pool.openUntil(server).map { $0 <= now } ?? true
         if !call.isTrial, isSuspicion || isSaturation || isRefusal || error.kind == .limited {
             beginTrial(of: call.client)

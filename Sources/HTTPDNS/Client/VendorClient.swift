@@ -150,8 +150,9 @@ package final class VendorClient {
             store: usage
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
-        // Half of the concurrent calls, which one DNS client can have, can each be hedged. After
-        // `retriesBeforeSwitch` hedged requests, the calls of the client avoid a slow server.
+        // One DNS client can have half of the concurrent calls; the burst permits a hedged request
+        // for each of them. The burst is at least `retriesBeforeSwitch`: after this number of
+        // hedged requests, the calls of the client avoid a slow server.
         hedges = HedgeBudget(
             burst: max((settings.concurrentCalls + 1) / 2, settings.retriesBeforeSwitch)
         )
@@ -197,7 +198,9 @@ extension VendorClient {
 
     var countsDemand: Bool { facts.pairsFamilies || price.item == .family }
 
-    /// If `isAwaited`, also records the families as demand, as `lookUp` does.
+    /// Returns the families that `lookUp` would request.
+    ///
+    /// If `isAwaited`, also records that a client wants the families, as `lookUp` does.
     package func familiesOfCall(
         _ name: Name,
         _ wanted: Families,

@@ -2,7 +2,7 @@
 package import DNSWire
 package import Net
 
-/// Public resolver with the JSON API of Google: Cloudflare, AliDNS, DNSPod and others.
+/// Public resolver (Cloudflare, AliDNS, DNSPod and others) that has the JSON API of Google.
 package struct DNSJSON: Vendor {
     /// AliDNS account (Alibaba Cloud document 2868703).
     package struct Account: Sendable {
@@ -134,7 +134,7 @@ extension DNSJSON {
     private static let a = Array("A".utf8)
     private static let aaaa = Array("AAAA".utf8)
 
-    /// Returns the hexadecimal SHA-256 of the values, in the order of a third-party client.
+    /// Returns the hexadecimal SHA-256 of five values, whose order is from a third-party client.
     private static func signature(
         of name: Name,
         at time: String,

@@ -13,7 +13,7 @@ enum AddressScope: Sendable, Hashable {
 
     case global
 
-    /// Nil for any other special-purpose address.
+    /// Nil for a special-purpose address without a case here.
     init?(_ address: IPAddress) {
         if address.isLoopback {
             self = .loopback

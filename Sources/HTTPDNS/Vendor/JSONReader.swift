@@ -99,10 +99,11 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Returns false for a duplicate key; `count` includes this key.
+    /// Returns false if the latest key of `object` is a duplicate.
     ///
-    /// `marks` combines the marks (``mark(of:)``) of the object's earlier keys. If the mark of this
-    /// key is not in `marks`, the key needs no comparison.
+    /// `count` is the number of keys, with the latest key. `marks` combines the marks of the
+    /// earlier keys (``mark(of:)``). If `marks` lacks the mark of the latest key, this key needs no
+    /// comparison.
     private mutating func insertKey(of object: Int, _ count: Int, _ marks: inout UInt64) -> Bool {
         let latest = nodes.count - 1
         guard count > Self.comparedKeys else {

@@ -94,7 +94,8 @@ package struct VendorFacts: Sendable, Hashable {
 }
 
 extension VendorFacts {
-    /// If true, adds the octets of `name` to `octets`, the octets of the `count` names of a call.
+    /// Returns true if a call with `count` names (`octets` octets in total) can also contain
+    /// `name`; then adds the octets of `name` to `octets`.
     func canCarry(_ name: Name, after count: Int, _ octets: inout Int) -> Bool {
         let sum = octets + name.octets.count - (count == 0 ? 2 : 1)
         guard count < maximumNames, count == 0 || sum <= VendorLimits.maximumNameOctets else {

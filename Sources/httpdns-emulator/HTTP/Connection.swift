@@ -65,6 +65,8 @@ struct Connection: Sendable {
         }
     }
 
+    /// Waits until the client closes the connection.
+    ///
     /// If the server closed first, a RST could make the client lose the reply (RFC 9112 §9.6).
     private func drain() async {
         shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))

@@ -88,7 +88,7 @@ extension DNSJSON {
         ]
     }
 
-    /// The zone file has no SOA record, so the record is for the last two labels.
+    /// Returns an SOA record for the last two labels; the zone file has none.
     private func authority(_ name: String, _ distortion: Distortion) -> JSONText {
         let apex = name.split(separator: ".").suffix(2).joined(separator: ".")
         let negative = Self.negativeSeconds

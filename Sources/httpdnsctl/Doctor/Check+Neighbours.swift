@@ -3,7 +3,7 @@ import Control
 import DNSWire
 
 extension Check {
-    /// Containers must query the daemon at an address beyond loopback.
+    /// Containers cannot query the daemon at a loopback address.
     static let containers = Check("containers") { machine in
         var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")
@@ -80,7 +80,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Seconds; each vendor accepts a clock error up to 15 min.
+    /// The check warns from this clock error, in seconds; each vendor accepts up to 15 min.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

@@ -94,8 +94,8 @@ struct ResolverFacts: Sendable {
 extension ResolverFacts {
     /// Collects the facts about this machine as it would be without the setup.
     ///
-    /// - Parameter seesSetup: true to use the present content of a file of setup whose original is
-    ///   lost, false to use a default content.
+    /// - Parameter seesSetup: for a file that setup wrote, and whose original is lost: true to use
+    ///   its present content, false to use a default content.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

@@ -130,8 +130,8 @@ struct SetupMachine {
         let saved = ResolverFacts.Paths.networkServers
         var entries = plan.changes.map { change in
             var after = change.after
-            // If the network now offers the nameservers that an earlier setup saved with
-            // `chosenMark`, the new plan would save them without the mark.
+            // Keeps nameservers that an earlier setup saved with `chosenMark`. If the network now
+            // offers the same nameservers, the new plan would save them without the mark.
             if change.path == saved, old[ResolverFacts.Paths.resolvConf] != nil,
                 let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {
@@ -142,8 +142,8 @@ struct SetupMachine {
         }
         // If an earlier setup changed a file that this plan does not change, restores the file.
         // Exception: the file of saved nameservers stays until the revert, because possibly no
-        // other file contains these nameservers. With `resolvedMark`, the file is restored too: the
-        // settings of systemd-resolved contain these nameservers.
+        // other file contains these nameservers. With `resolvedMark`, there is no exception, because
+        // the settings of systemd-resolved contain these nameservers.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
                 entry.path == saved && entry.after.isFromSetup
@@ -251,7 +251,7 @@ struct SetupMachine {
             && !ResolvConfText(now.text).networkServers.isEmpty
     }
 
-    /// Suffix of the copy of a changed file that setup or a revert replaces.
+    /// Suffix of the copy that setup or a revert makes before it replaces a changed file.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {

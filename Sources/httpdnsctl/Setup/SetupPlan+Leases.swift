@@ -96,8 +96,7 @@ extension SetupPlan {
         )
     }
 
-    /// Saves the nameservers of resolv.conf for `from: network`, unless their source reports
-    /// them to the daemon.
+    /// Saves the nameservers of resolv.conf for `from: network`.
     ///
     /// Nameservers that the operator chose get the option `chosenMark`. Nothing is saved if the
     /// manager of resolv.conf (NetworkManager, systemd-resolved, or a program such as a VPN) wrote

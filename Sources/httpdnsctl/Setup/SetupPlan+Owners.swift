@@ -6,10 +6,10 @@ extension SetupPlan {
 
     /// Plans a drop-in of systemd-resolved.
     ///
-    /// By default, programs query the daemon directly after the setup. A network can make
+    /// By default, programs query the daemon directly after the setup, because a network can make
     /// systemd-resolved send names in domains such as `com` to the servers of the network.
     ///
-    /// In these cases, programs query systemd-resolved, which queries the daemon: `keepsStub` is
+    /// Programs query systemd-resolved, which queries the daemon, in these cases: `keepsStub` is
     /// true, the port of the daemon is not 53, resolv.conf cannot be replaced, or nss-resolve
     /// queries systemd-resolved without resolv.conf.
     mutating func planResolved(_ facts: ResolverFacts, keepsStub: Bool) {

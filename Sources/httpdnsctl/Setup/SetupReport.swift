@@ -9,7 +9,7 @@ struct SetupReport: Encodable {
     var notes: [String] = []
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// The JSON text does not contain this argument.
+    /// `apply` or `revert`; not in the JSON text.
     private var action = "apply"
 
     private enum CodingKeys: CodingKey {

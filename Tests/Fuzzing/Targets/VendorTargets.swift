@@ -6,7 +6,8 @@ extension FuzzTarget {
     static let tencent = FuzzTarget(name: "tencent") { body in
         let plain = try tencentPlain.get()
         try plain.judge(body)
-        // White space at the end is removed before and after decryption, so the texts would differ.
+        // Skips a body with white space at the end. White space is removed before and after
+        // decryption, so the encrypted reply and the plain reply would differ.
         guard body.last.map({ $0 > 0x20 }) ?? false else { return }
         for (sealed, cipher) in try tencentSealed.get() {
             try sealed.judge(body)

@@ -21,7 +21,8 @@ final class Player {
     private let stage: ScenarioHarness
     private var asked: [Asked] = []
 
-    /// `journalSeen` is for `CHECK_ASKED`, `messagesSeen` for `CHECK_OUT_QUERY`.
+    /// Number of entries of ``Network/journal`` that earlier steps have compared: `journalSeen` for
+    /// `CHECK_ASKED`, `messagesSeen` for `CHECK_OUT_QUERY`.
     private var journalSeen = 0
     private var messagesSeen = 0
 

@@ -35,7 +35,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Nil, without consuming a line, at the end of the step.
+    /// Returns the words of the next line; nil, without consuming a line, at the end of the step.
     mutating func wordsOfStep() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["STEP", "SCENARIO_END"].contains(words[0]) else { return words }
@@ -43,7 +43,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Nil, without consuming a line, at the end of the section.
+    /// Returns the words of the next line; nil, without consuming a line, at the section's end.
     mutating func wordsOfSection() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["SECTION", "ENTRY_END"].contains(words[0]) else { return words }
