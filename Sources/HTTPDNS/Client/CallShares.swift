@@ -142,7 +142,7 @@ package struct CallShares: Sendable {
 }
 
 extension ClientNetwork? {
-    /// True for the daemon itself.
+    /// True for a proven client, and for the daemon itself (nil).
     var isProven: Bool { self?.isProven ?? true }
 }
 

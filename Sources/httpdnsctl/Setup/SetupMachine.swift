@@ -142,7 +142,7 @@ struct SetupMachine {
         }
         // If an earlier setup changed a file that this plan does not change, restores the file.
         // Exception: the file of saved nameservers stays until the revert, because possibly no
-        // other file contains these nameservers. With `resolvedMark`, there is no exception, because
+        // other file contains these nameservers. With `resolvedMark`, there is no exception:
         // the settings of systemd-resolved contain these nameservers.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
