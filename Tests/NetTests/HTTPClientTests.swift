@@ -144,7 +144,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a failed TLS handshake is charged to the loop budget of the provider`() async throws {
+    func `the CPU time of a failed TLS handshake is charged to the provider`() async throws {
         _ = try await client.send(secure("/hello"), deadline: patience)
         let earned = try #require(client.providers[""]?.meter.budget.level)
         #expect(earned <= .zero)
@@ -167,8 +167,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `the loop budget is not charged if a reused connection ends without a reply`() async throws
-    {
+    func `no CPU time is charged if a reused connection ends without a reply`() async throws {
         _ = try await client.send(secure("/hello"), deadline: patience)
         let earned = try #require(client.providers[""]?.meter.budget.level)
         #expect(earned < .zero)
