@@ -12,7 +12,7 @@ package protocol Forwarding: AnyObject, Sendable {
     /// True if replies are encrypted and authenticated.
     nonisolated var isProtected: Bool { get }
 
-    /// True if TLS encrypts the queries, also to a server that the network has chosen.
+    /// True if TLS encrypts the queries, even if the network has chosen the server.
     nonisolated var isEncrypted: Bool { get }
 
     /// True if the daemon sets AD in queries and trusts AD in replies (RFC 4035 §3.2.3).

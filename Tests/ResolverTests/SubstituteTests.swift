@@ -192,7 +192,7 @@ struct SubstituteTests {
     }
 
     @Test(
-        "after removal of a hint, a plain upstream's HTTPS answer is never used as a stale answer"
+        "removal of a hint does not make a plain upstream's HTTPS answer usable as a stale answer"
     )
     func hints() async throws {
         let harness = try harness(answers: AnswerPolicy()) { (message) throws(UpstreamError) in
@@ -225,7 +225,7 @@ struct SubstituteTests {
     }
 
     @Test(
-        "after removal of a private address, a substitute is never used as a stale answer",
+        "removal of a private address does not make a substitute usable as a stale answer",
         arguments: [[0x0A00_0001, 0xC000_0201], [0x0A00_0001]] as [[UInt32]]
     )
     func rebinding(_ addresses: [UInt32]) async throws {
@@ -274,7 +274,7 @@ struct SubstituteTests {
         await expectNoStaleAnswer(harness, Question(name: name, type: .aaaa), after: 60)
     }
 
-    @Test("after removal of an IPv4-mapped address, a substitute is never used as a stale answer")
+    @Test("removal of an IPv4-mapped address does not make a substitute usable as a stale answer")
     func mapped() async throws {
         let name: Name = "www.example.org"
         let harness = try harness(answers: Self.synthesis, nat64: true) {

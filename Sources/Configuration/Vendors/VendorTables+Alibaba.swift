@@ -129,8 +129,8 @@ extension AlibabaSettings {
             "tls-name",
             \.alibaba.tlsName,
             .certificateName,
-            standard: Alibaba.tlsNames.joined(separator: " or ")
-                + ", the two names that the vendor documents",
+            standard: Alibaba.tlsNames.joined(separator: ", or ")
+                + " if TLS fails with the first name (the vendor documents both)",
             example: Alibaba.tlsNames[0]
         ) {
             "Host name or IP address in the certificate of the servers."

@@ -5,7 +5,7 @@ package enum AddressReach: Int, Sendable, Comparable {
     /// Reachable on the Internet; includes addresses for documentation.
     case global
 
-    /// Reachable outside the Internet, possibly in the network of the client.
+    /// Not reachable on the Internet, but possibly in the network of the client.
     case local
 
     /// Reachable only on the client, in its subnet or in a multicast group: never a valid answer.

@@ -36,7 +36,9 @@ package struct BudgetClaim: Sendable, Hashable {
             share = max(unclaimed, least - min(least, claimed))
         }
 
-        /// Starts a day: this host can use a quarter of its equal part without a claim.
+        /// Starts a day or, for the monthly limit, a month.
+        ///
+        /// Until a reply of Redis, this host can use a quarter of `most / members` without a claim.
         fileprivate mutating func beginDay(_ members: Int) {
             share = most / UInt64(4 * members)
         }

@@ -87,8 +87,9 @@ package struct CallShares: Sendable {
 
     /// Returns true if `client` gets no further call because of its own calls in flight.
     ///
-    /// The client must have at least as many calls as all other clients together. The result is
-    /// false for a client that is not proven, because another host can forge its address.
+    /// The result is true only if the client has at least as many calls in flight as all other
+    /// clients together; the daemon itself does not count as a client. The result is always false
+    /// for an unproven client, because another host can forge the client's address.
     ///
     /// - Parameter more: number to add to the client's calls in flight.
     func isOwnReason(_ client: ClientNetwork?, adding more: Int) -> Bool {

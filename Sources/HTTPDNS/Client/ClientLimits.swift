@@ -42,7 +42,10 @@ package enum ClientLimits {
     /// A reply with more octets per name of its call is a large reply.
     static let usualReplyOctets = 4_096
 
-    /// Octets above ``usualReplyOctets`` that limit a client to one call in flight for 1 s.
+    /// Divisor that converts the excess octets of a large reply to a time in seconds.
+    ///
+    /// For this time, the client can have at most one call in flight. The excess octets are the
+    /// size of the reply minus ``usualReplyOctets`` per name.
     static let largeReplyOctetsPerSecond = 64 << 10
 
     /// Maximum time for which large replies limit the calls of a client.

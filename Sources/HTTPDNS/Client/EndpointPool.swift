@@ -69,7 +69,7 @@ package struct EndpointPool: Sendable, Hashable {
 
     private var latest: UInt64 = 0
 
-    /// Server that answered the latest probe of this ``era`` first.
+    /// Server with the first reply to the latest answered probe of this ``era``; nil for none.
     private(set) var fastest: SocketAddress?
 
     private(set) var fastestTrial: UInt64 = 0

@@ -193,7 +193,8 @@ final class Exchange<Question: VendorRequest>: RequestHandle {
         _ sent: Result<HTTPReply, HTTPError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, error, sent) { return better }
-        // The vendor refused the test of the local time, so the stored offset is used again.
+        // The vendor refused a request that tested the local time without the stored offset. The
+        // retry uses the stored offset.
         guard isRetest, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }

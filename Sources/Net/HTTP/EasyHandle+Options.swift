@@ -155,7 +155,10 @@ extension EasyHandle {
         return CURLE_OK
     }
 
-    /// Ends a connection with too many handshake messages, or too much CPU time for reads.
+    /// Callback of OpenSSL for each message; ends a connection that exceeds a limit.
+    ///
+    /// One limit is for the records and messages of a handshake, the other for the CPU time of
+    /// reads.
     private nonisolated static let noteMessage:
         @convention(c) (
             Int32, Int32, Int32, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?

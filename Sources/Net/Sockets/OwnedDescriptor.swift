@@ -2,7 +2,8 @@
 import Glibc
 
 /// File descriptor that is closed when its owner is released.
-// SAFETY: pointers are valid during the calls, with their sizes; sockaddr_storage fits any address.
+// SAFETY: each pointer is valid during its call, and the size in the call is the size of the memory
+// at the pointer. An address of any family fits into sockaddr_storage.
 struct OwnedDescriptor: ~Copyable {
     /// Must not be stored, because the owner closes it.
     let raw: Int32

@@ -22,7 +22,9 @@ package final class TrustStores {
     private final class Entry {
         let source: TrustSource
 
-        /// Name of the source in notices, which stays the same when the system's file appears.
+        /// Name of the source in notices.
+        ///
+        /// The name stays the same if the system's certificate file is created later.
         let text: String
 
         var store: TrustStore

@@ -64,7 +64,9 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the additional number that an upstream has as the fallback of `vendor`.
+    /// Returns the number of an upstream for its answers as the fallback of `vendor`.
+    ///
+    /// - Parameter number: number of the same upstream for its other answers.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }

@@ -71,7 +71,9 @@ extension SingleFlight {
 }
 
 extension PendingQuery {
-    /// Removes and returns the waiting clients, except `client`, if their own queries can succeed.
+    /// Removes and returns the waiting clients for which a new query can succeed.
+    ///
+    /// Excludes `client`, because this query used the limits of `client`.
     ///
     /// - Parameter includesUnproven: false if clients without a proven address have reached a
     ///   common limit.

@@ -159,10 +159,14 @@ extension HealthTable {
 
 /// Health probe of one server.
 ///
-/// Over UDP, the probe repeats ``Query/probe`` until a reply arrives. Over TCP or TLS, the probe
-/// sends ``Query/probe`` on the open connection, because a firewall can refuse new connections.
-/// Then the probe sends ``Query/otherProbe``, on a new connection if an unanswered client query
-/// caused the probe. One answer is enough.
+/// - Over UDP, the probe repeats ``Query/probe`` until a reply arrives.
+/// - Over TCP or TLS, the probe sends ``Query/probe`` on the open connection, because a firewall
+///   can refuse new connections. If no reply arrives in time, the probe also sends
+///   ``Query/otherProbe``. If an unanswered client query caused the probe, this second query uses
+///   a new connection.
+///
+/// After an error reply to ``Query/probe``, the probe sends ``Query/otherProbe``. The probe
+/// succeeds if the server answers one query.
 @ServiceLoop
 private final class Probe {
     typealias Outcome = (began: Instant, failure: UpstreamError?)

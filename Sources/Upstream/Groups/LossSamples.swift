@@ -55,9 +55,11 @@ struct LossSamples {
         (answeredAt, isRefused) = (now, rcode != .noError)
     }
 
-    /// Counts a lost sample: a sample that got no reply, or a client query on a closed connection.
+    /// Counts a loss: a sample without a reply, or a client query on a connection that the server
+    /// closed without a reply.
     ///
-    /// - Parameter isClosed: true if the server closed the connection of the sample.
+    /// - Parameter isClosed: true for a sample if the server closed the connection; false for a
+    ///   client query.
     mutating func noteLoss(isClosed: Bool) {
         lost += (1_024 - lost) >> 4
         if isClosed { isRefused = true }

@@ -8,7 +8,7 @@ func readAll(_ descriptor: Int32, limit: Int) -> (octets: [UInt8], error: Int32)
     var octets: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while octets.count <= limit {
-        // SAFETY: read(2) writes at most the count of the buffer.
+        // SAFETY: read(2) writes at most `bytes.count` octets, the size of the buffer.
         let count = unsafe buffer.withUnsafeMutableBytes { bytes in
             unsafe read(descriptor, bytes.baseAddress, bytes.count)
         }

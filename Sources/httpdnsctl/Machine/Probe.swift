@@ -62,7 +62,7 @@ enum Probe {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         var received: [UInt8] = []
         while Readiness.wait(descriptor, for: POLLIN, until: deadline) == 0 {
-            // SAFETY: recv(2) writes at most the count of the array.
+            // SAFETY: recv(2) writes at most `buffer.count` octets, the size of the array.
             let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
             guard count >= 0 else { return .fault(systemMessage(errno)) }

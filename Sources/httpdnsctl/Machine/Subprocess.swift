@@ -87,7 +87,7 @@ enum Subprocess {
             guard Readiness.wait(descriptor, for: POLLIN, until: deadline) == 0 else {
                 return false
             }
-            // SAFETY: read(2) writes at most the count of the buffer.
+            // SAFETY: read(2) writes at most `bytes.count` octets, the size of the buffer.
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
                 unsafe Glibc.read(descriptor, bytes.baseAddress, bytes.count)
             }

@@ -6,12 +6,14 @@ extension SetupPlan {
 
     /// Plans a drop-in of systemd-resolved.
     ///
-    /// By default, programs query the daemon directly after the setup, because a network can make
-    /// systemd-resolved send names in domains such as `com` to the servers of the network.
+    /// By default, the setup makes programs query the daemon, and not systemd-resolved, because a
+    /// network can make systemd-resolved send names in domains such as `com` to the servers of the
+    /// network.
     ///
     /// Programs query systemd-resolved, which queries the daemon, in these cases: `keepsStub` is
     /// true, the port of the daemon is not 53, resolv.conf cannot be replaced, or nss-resolve
-    /// queries systemd-resolved without resolv.conf.
+    /// queries systemd-resolved without resolv.conf. If `directUse` returns a reason, the default
+    /// applies even in these cases.
     mutating func planResolved(_ facts: ResolverFacts, keepsStub: Bool) {
         let settings = facts.resolvedSettings
         let cause = directUse(facts)
