@@ -9,7 +9,7 @@ package enum FleetLimits {
 
     /// Maximum octets of a string in a reply; a longer string ends the connection.
     ///
-    /// A shorter string that is too long for a value is discarded.
+    /// A string within this limit is discarded if it is too long for a value.
     static let skippedOctets = 1 << 20
 
     static let replyOctets = 512 << 10

@@ -38,7 +38,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
         /// Starts a day or, for the monthly limit, a month.
         ///
-        /// Until a reply of Redis, this host can use a quarter of `most / members` without a claim.
+        /// Until Redis replies, this host can use a quarter of `most / members` without a claim.
         fileprivate mutating func beginDay(_ members: Int) {
             share = most / UInt64(4 * members)
         }
@@ -84,7 +84,7 @@ package struct BudgetClaim: Sendable, Hashable {
         min(max(1, members), FleetLimits.mostMembers)
     }
 
-    /// Total amount of each limit that this host can use.
+    /// Total amount that this host can use, for each limit; nil for an absent limit.
     package var allowed: [UInt64?] {
         limits.map { $0.map { $0.claimed + min($0.share, .max - $0.claimed) } }
     }
@@ -106,7 +106,7 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns the amount of each limit that is left for this host; nil if there is no such limit.
+    /// Returns, for each limit, the amount that this host can still use; nil for an absent limit.
     ///
     /// With Redis, the result includes the whole unclaimed amount; without Redis, only the share of
     /// this host.
@@ -166,8 +166,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Starts to use shares, because Redis is unreachable.
     ///
-    /// - Parameter members: number of hosts; 0 if not known. A number below the latest reply is
-    ///   ignored.
+    /// - Parameter members: number of hosts; 0 if not known. A number lower than in the latest
+    ///   reply is ignored.
     mutating func lose(members: Int) {
         guard !isAlone else { return }
         isAlone = true

@@ -171,7 +171,7 @@ package final class FleetBudget {
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
         // `claim.take` has set the share to zero, but without Redis, the claim needs a share.
-        // `lost` does not set the share again, because it ran when Redis became unreachable.
+        // `lost` does not set the share again: it has already run, when Redis became unreachable.
         if !link.isUsable { entries[vendor]?.claim.lose(members: link.members) }
         guard let claim = entries[vendor]?.claim else { return }
         // If no limit is completely claimed, this host can claim more without a pause.
@@ -183,7 +183,7 @@ package final class FleetBudget {
 
     /// Returns, for each limit, the claim of this host and the sum of the claims of all hosts.
     ///
-    /// Nil for a reply that the script never returns.
+    /// Nil for an invalid reply.
     static func amounts(
         _ replies: [RedisReply],
         _ limits: [UInt64?],

@@ -15,7 +15,7 @@ final class FleetLookUp {
 
     var value: FleetValue?
 
-    /// Value that had already expired.
+    /// Expired value that this host read from Redis.
     var stale: FleetValue?
 
     /// Start of the vendor call of this host, by the Redis clock in milliseconds.

@@ -115,7 +115,7 @@ final class DatagramQueue {
         return slot
     }
 
-    /// An isolated closure checks the isolation at each call.
+    /// Nonisolated, because an isolated closure checks the isolation at each call.
     private nonisolated static func copy(
         _ datagram: [UInt8],
         _ length: Int,

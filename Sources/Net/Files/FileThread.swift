@@ -32,7 +32,7 @@ package final class FileThread: Sendable {
         let result = Lock<Value?>(nil)
         queue.add { [self] in
             let value = body()
-            // Before the result is set: a caller that sees the result can start another access.
+            // Clears `isBusy` first: a caller that sees the result can start another access.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
             done.open()
@@ -42,7 +42,7 @@ package final class FileThread: Sendable {
             if let value = result.withLock({ $0 }) { return value }
             let left = end - Clock.now
             guard left > .zero else { return nil }
-            // An earlier access that took too long may open the gate; then the loop waits again.
+            // The end of an earlier access can also open the gate. Then this call waits again.
             done.close(after: left)
         }
     }

@@ -31,7 +31,7 @@ package final class SharedFile: Sendable {
 
     private static let padding = UInt8(ascii: "\n")
 
-    /// A killed process holds the lock until the kernel has freed the memory of the process.
+    /// Maximum wait for the lock, which a killed process holds until its memory is freed.
     private static let patience = Duration.milliseconds(20)
 
     /// Time after a failed wait for the lock; in this time, all changes fail immediately.

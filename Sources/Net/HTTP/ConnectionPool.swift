@@ -169,8 +169,8 @@ extension ConnectionPool {
     ///
     /// - With ``HTTPRequest/keepsSilentConnection``, the connection is marked as possibly dead.
     /// - If the peer has acknowledged nothing since the request was sent, the connection is shut
-    ///   down, because libcurl would use it for many minutes. The same applies to the idle
-    ///   connections to this peer if the request reused the connection.
+    ///   down, because libcurl would use it for many minutes. If the request reused the
+    ///   connection, the idle connections to this peer are also shut down.
     /// - If the request required a new connection, and the connection has no other request, the
     ///   connection is shut down.
     /// - All other connections are marked as silent (``isSilent(_:)``). Possibly only this request

@@ -102,8 +102,8 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard trusted != nil, Self.sharesOpenSSL, request.version != .http3 else {
-            // Here, libcurl cannot use the parsed certificates, and reads the certificate file for
-            // each connection.
+            // In these cases, libcurl cannot use the parsed certificates, and reads the certificate
+            // file for each connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }

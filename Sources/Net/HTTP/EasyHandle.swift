@@ -91,8 +91,10 @@ extension EasyHandle {
         }
     }
 
-    /// Sets the text, which libcurl needs only to repeat a request, and the parsed URL, without
-    /// which libcurl 7.88 would parse the text for each request.
+    /// Sets the URL, as text and parsed.
+    ///
+    /// libcurl needs the text only to repeat a request. Without the parsed URL, libcurl 7.88 would
+    /// parse the text for each request.
     private func set(url: String) throws(HTTPError) {
         try check(url)
         try set(CURLOPT_URL, url)

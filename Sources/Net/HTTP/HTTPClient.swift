@@ -5,16 +5,18 @@ private import CCurl
 @ServiceLoop
 package final class HTTPClient: HTTPTransport {
     package struct Limits: Sendable, Hashable {
-        /// Limit of a reply body, which must be from 1 octet to 16 MiB.
+        /// Maximum octets of a reply body.
         package var bodyOctets = 64 << 10
 
-        /// Headers and bodies being received; a provider gets at most half of the free octets.
+        /// Maximum octets of all headers and bodies being received.
+        ///
+        /// A provider gets at most half of the octets that the other providers leave free.
         package var receivedOctets = 8 << 20
 
-        /// Includes interim replies and trailers; each line counts with 96 additional octets.
+        /// Maximum octets of headers, interim replies and trailers, plus 96 octets for each line.
         package var headerOctets = 16 << 10
 
-        /// For each provider and certificate source; further requests wait.
+        /// Maximum for each provider and certificate source; further requests wait.
         package var connections = 64
 
         package var connectionsPerServer = 32

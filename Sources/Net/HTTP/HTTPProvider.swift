@@ -6,14 +6,15 @@ final class HTTPProvider {
     private let memory: ReplyMemory.Share
     let meter = LoopMeter()
 
-    /// Separate, because libcurl would reuse a connection for a request that trusts other
-    /// certificates.
+    /// One group for each source of trusted certificates: in a common group, libcurl would reuse a
+    /// connection for a request that trusts other certificates.
     private var groups: [TrustSource?: Group] = [:]
 
     private var latest: Group?
 
-    /// Second groups, for requests that need a new connection while a connection of the current
-    /// group to the server is silent.
+    /// Second groups, for requests that need a new connection.
+    ///
+    /// Used while the current group has a silent connection to the server of the request.
     private var candidates: [TrustSource?: Group] = [:]
 
     private var retired: [Retired] = []

@@ -15,7 +15,9 @@ extension ServiceLoop {
         precondition(error == 0, "cannot block signals: \(errorText(error))")
     }
 
-    /// Returns a stream of the signals until the stream is released; the signals must be blocked.
+    /// Returns a stream of `signals`, which the caller must have blocked.
+    ///
+    /// The stream gets signals until it is released.
     @ServiceLoop
     package static func signals(_ signals: [Int32]) throws(SocketError) -> AsyncStream<Int32> {
         // A buffer of 64 is sufficient, because the kernel merges equal pending signals.

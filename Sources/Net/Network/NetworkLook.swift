@@ -8,7 +8,9 @@ struct NetworkLook {
 
     static let maximumReply = 4 << 20
 
-    /// A router may have a million routes; the kernel lists the shortest prefixes first.
+    /// Maximum octets of a reply with routes; a router can have a million routes.
+    ///
+    /// The kernel lists the shortest prefixes first, so a cut reply contains the default routes.
     static let maximumRoutes = 64 << 10
 
     @Sendable

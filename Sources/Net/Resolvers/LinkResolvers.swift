@@ -66,7 +66,8 @@ package struct LinkResolvers: Sendable, Hashable {
 
     var isSplitTunnel: Bool { isTunnel && isDefault && !isShared && !isFullTunnel }
 
-    /// True for a VPN without its own interface, such as IPsec; `link` is then the interface below.
+    /// True for a VPN without its own interface, such as IPsec; `link` is then the interface that
+    /// the VPN uses.
     var isShared = false
 
     private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ipsec", "xfrm"]
@@ -263,7 +264,7 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers.Server {
-    /// Without the interface index, which changes when the interface is created again.
+    /// Server without the interface index: a new interface with the same name has another index.
     package var unbound: LinkResolvers.Server {
         var server = self
         server.address.link = 0

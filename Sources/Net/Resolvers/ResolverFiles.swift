@@ -7,13 +7,13 @@ package struct ResolverFiles: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Files of interfaces whose servers answer only names in their domains.
+        /// Directory with a file for each interface whose servers answer only names in its domains.
         var privates: String?
 
-        /// Files named `METRIC INTERFACE`; only the interface of the first file is used.
+        /// Directory with files `METRIC INTERFACE`; only the interface of the first file is used.
         var exclusives: String?
 
-        /// Files named `METRIC INTERFACE`; these interfaces are listed last.
+        /// Directory with files `METRIC INTERFACE`; the interfaces of these files are listed last.
         var metrics: String?
 
         /// Prefixes of interface names in the program's order.

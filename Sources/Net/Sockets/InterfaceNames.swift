@@ -14,8 +14,8 @@ enum InterfaceNames {
     /// Index that no interface has: bind(2) fails with ENODEV, and connect(2) with ENETUNREACH.
     static let absentIndex = UInt32(Int32.max)
 
-    /// The daemon never removes a name; users of `httpdnsctl check` could otherwise fill the
-    /// memory.
+    /// Without this limit, users of `httpdnsctl check` could fill the memory: the daemon never
+    /// removes a name.
     static let capacity = 1024
 
     private static let names = Lock<[String]>([])

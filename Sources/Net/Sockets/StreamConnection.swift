@@ -177,7 +177,7 @@ package final class StreamConnection {
         }
     }
 
-    /// An isolated closure would check the thread at each call (Swift 6.3).
+    /// Nonisolated, because an isolated closure checks the thread at each call (Swift 6.3).
     private nonisolated static func receive(
         _ raw: Int32,
         _ buffer: inout [UInt8],

@@ -3,7 +3,7 @@ internal import COpenSSL
 private import Glibc
 private import Locks
 
-/// Trusted certificates of one source; the system's bundle takes 20 ms and 2 MiB.
+/// Trusted certificates of one source; the system's bundle takes 20 ms and 2 MiB of memory.
 // SAFETY: owns one reference of the store, freed once, in `deinit`. OpenSSL counts references
 // atomically and locks the contents, so any thread may use or release the store.
 @safe

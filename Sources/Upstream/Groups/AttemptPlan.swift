@@ -334,12 +334,12 @@ extension AttemptPlan {
         self.start = start
         let usesStream = server.isLossy && server.tries + 1 == UpstreamLimits.roundsWithLosses
         if waitsForReply, server.tries > 0, !usesStream {
-            // Limits the total time, because perhaps the server never answers this name.
+            // Limits the total time of the query: perhaps the server never answers this name.
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
         }
-        // The attempt over TCP is the last attempt, and TCP may repeat a lost packet only after
-        // seconds.
+        // The attempt over TCP is the last attempt, so it gets all the time that is left: TCP can
+        // need seconds until it repeats a lost packet.
         let until = now + (usesStream ? left : min(server.timeout, left))
         let number = count
         count += 1

@@ -114,7 +114,7 @@ extension ServerHealth {
         min(shortest.doubled(2) + UpstreamLimits.resolvingTime, UpstreamLimits.connect)
     }
 
-    /// True if the server has answered since the start or the last network change.
+    /// True if the server has answered since the start of the daemon or the last network change.
     var hasAnswered: Bool { answeredAt != nil }
 
     var backOffEnd: Instant? { rest?.end }
@@ -208,7 +208,7 @@ extension ServerHealth {
     /// Records an answer.
     ///
     /// - Returns: `isSlow`: true if the latency exceeds the known round trip. `rests`: the value of
-    ///   the property ``rests``, which costs no copy here.
+    ///   the property ``rests``, so that the caller need not copy the struct to read it.
     mutating func answered(in time: Duration, now: Instant) -> (isSlow: Bool, rests: Bool) {
         defer { shortest = min(shortest, time) }
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time

@@ -69,8 +69,8 @@ struct ServerSelection: Sendable, Hashable {
         let spares = order.filter { entries[$0].role == .spare }
         guard !spares.isEmpty else { return }
         order.removeAll { entries[$0].role == .spare }
-        // A server of the VPN that gets no query cannot return an error, so no spare server is
-        // used.
+        // A spare server is queried only after all servers of the VPN have returned an error. So no
+        // spare server is used if a server of the VPN gets no query.
         let first = entries.indices.filter { entries[$0].role == .first }
         if first.allSatisfy(order.contains) { order += spares }
     }

@@ -32,7 +32,9 @@ extension UpstreamGroup {
         }
     }
 
-    /// Paused upstream because of which no upstream is in service, and the reason; nil for none.
+    /// Paused upstream, and the reason why no upstream is in service.
+    ///
+    /// Nil if an upstream is in service, or if no upstream is paused.
     package var pauseOutage: (upstream: String, reason: String)? {
         let paused = members.map(\.name).filter(health.isPaused)
         guard let first = paused.first else { return nil }

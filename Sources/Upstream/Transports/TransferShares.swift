@@ -196,7 +196,7 @@ final class UpstreamTransfers {
     /// Returns the age that a transfer must have before a transfer of `client` can replace it.
     private func grace(of transfer: Transfer, for client: Client, _ share: Int) -> Duration {
         let other = transfer.client
-        // In a flood from forged addresses, all transfers can be younger than the minimum age.
+        // No minimum age: in a flood from forged addresses, perhaps no transfer is old enough.
         if client.isVerified, !other.isVerified, unverified > share / 2 { return .zero }
         guard other !== client else { return UpstreamLimits.transferGrace }
         let isCrowd = !client.isVerified && !other.isVerified
