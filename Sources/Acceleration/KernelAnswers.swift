@@ -207,7 +207,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // `copies.hits` can have more elements, for removed copies.
+            // `copies.hits` also has hits on removed copies, so it can exceed `count` elements.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }
@@ -278,7 +278,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private static func lastLine(of log: [CChar]) -> String {
         let octets = log.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
-        // The last line has statistics.
+        // The verifier ends its log with a line of statistics, which is skipped.
         return lines.last { !$0.hasPrefix("processed ") }.map(String.init) ?? ""
     }
 }

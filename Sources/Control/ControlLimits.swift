@@ -4,7 +4,7 @@ package enum ControlLimits {
     /// Octets without NUL.
     package static let callOctets = 64 * 1024
 
-    /// Octets without NUL, as in systemd.
+    /// Maximum octets of a reply without NUL (limit of systemd).
     package static let replyOctets = 16 * 1024 * 1024
 
     /// Maximum octets of the records of one cache entry as text; further records are only counted.

@@ -59,8 +59,8 @@ package final class AnswerCache: Sendable {
 
     /// Starts or ends a period in which the workers do not use the cache.
     ///
-    /// - Returns: at the start, the suspended mirror, which the caller must resume at the end; at
-    ///   the end, or without a mirror, nil.
+    /// - Returns: the suspended mirror, which the caller must resume when the period ends; nil
+    ///   without a mirror, or if `isBypassed` is false.
     package func setBypassed(_ isBypassed: Bool) -> (any AnswerMirror)? {
         let mirror = isBypassed ? restingMirror() : nil
         table.withLock { $0.isBypassed = isBypassed }
@@ -128,7 +128,7 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// `map` copies the array here; otherwise the next hit would copy it (copy on write).
+    /// Hits by source number; `map` copies now, so that the next hit need not (copy on write).
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing

@@ -61,7 +61,7 @@ package struct MirroredAnswer: Sendable {
 
     package let server: UInt16
 
-    /// Milliseconds since `AnswerCache.origin`, from which the TTLs count; may be negative.
+    /// Time at which the TTLs start, in milliseconds since `AnswerCache.origin`; can be negative.
     package let storedAt: Int64
 
     /// Expiry or refresh, whichever is earlier, in milliseconds since `AnswerCache.origin`.

@@ -94,8 +94,8 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // The old entry may stay. Then the old and the new entry can match the same query, and
-            // the mirror cannot choose between them.
+            // If the old entry stays, the old and the new entry can match the same query, and the
+            // mirror cannot choose between them.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }

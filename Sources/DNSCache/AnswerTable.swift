@@ -43,7 +43,7 @@ package struct AnswerTable: ~Copyable {
 
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Reads the bucket that ``prefetchPlace(_:)`` has prefetched.
+    /// Prefetches the entry; reads the bucket that ``prefetchPlace(_:)`` has prefetched.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }

@@ -202,7 +202,8 @@ struct BucketIndex: ~Copyable {
 
     /// Returns the first slot of bucket `number & mask`.
     ///
-    /// If this bucket does not exist yet, returns the first slot of the bucket to split for it.
+    /// If this bucket does not exist yet, returns the first slot of the bucket whose split will
+    /// create it.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

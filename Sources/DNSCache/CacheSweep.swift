@@ -7,7 +7,8 @@ package import DNSWire
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
-    /// Function that returns true for an entry to remove; the number is `CachedAnswer.server`.
+    /// Function that returns true for an entry to remove; its last argument is the source number
+    /// (`CachedAnswer.server`).
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
     /// Returns true for an entry to remove; `sections` returns records with compressed names.

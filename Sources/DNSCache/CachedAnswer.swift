@@ -18,7 +18,7 @@ package struct CachedAnswer: Sendable {
     /// A trusted source validated all records (RFC 4035 §3.2.3).
     package var isAuthentic = false
 
-    /// Seconds after the lifetime (RFC 8767); ignored for failures.
+    /// Seconds for which the answer is stale (RFC 8767); ignored for failures.
     package var staleWindow: UInt32
 
     /// Refresh age in seconds; 0 for no refresh.
@@ -118,7 +118,7 @@ package struct CacheEntry: Sendable, Equatable {
     /// In seconds.
     package var staleRemaining: UInt64
 
-    /// In seconds; nil if no further hit requests a refresh.
+    /// Seconds until a hit requests a refresh; nil if no hit will request it.
     package var refreshIn: UInt64?
 
     /// Includes half of the `hits` of each replaced entry.

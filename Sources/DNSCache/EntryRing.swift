@@ -186,7 +186,8 @@ struct EntryRing: ~Copyable {
             left -= 1
             removeOldest()
         }
-        // After a wrap-around, this page can also contain newer entries.
+        // If the head has wrapped around, the first page of the range can also contain newer
+        // entries, and is then not released.
         let offset = from % capacity
         var start = offset & -Pages.size
         if from - (offset - start) < head - capacity { start += Pages.size }

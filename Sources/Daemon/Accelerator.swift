@@ -179,7 +179,8 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Changing
 
-    /// Answers over IPv4 need 127.0.0.0/8 in `allow`, answers over IPv6 need ::1.
+    /// Applies new settings: the BPF program answers over IPv4 if `allow` contains 127.0.0.0/8, and
+    /// over IPv6 if `allow` contains ::1.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }

@@ -37,7 +37,7 @@ extension LogEntry {
             + "}"
     }
 
-    /// For a standard error that the journal reads (sd-daemon(3)).
+    /// Line with priority prefix, for a journal that reads standard error (sd-daemon(3)).
     var prefixed: String { "<\(level.priority)>\(words)" }
 
     /// Fields of systemd.journal-fields(7), and own fields such as `HTTPDNSD_VENDOR`.

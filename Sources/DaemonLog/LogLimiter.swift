@@ -30,7 +30,7 @@ struct LogLimiter {
 
         /// The entry is not logged, but counted for a summary.
         ///
-        /// `until` is the end of the minute for the first counted entry of this minute, later nil.
+        /// `until` is the end of the minute for the first counted entry, and nil for later entries.
         case count(until: Instant?)
     }
 

@@ -13,7 +13,7 @@ internal import Control
 struct ControlPlaces {
     let total: Int
 
-    /// Number of connections that are reserved for root; as many streams are also reserved.
+    /// Number of connections, and also of streams, that are reserved for root.
     var reserved: Int { total / 8 }
 
     var perUser: Int { max(1, total / 2) }

@@ -122,7 +122,7 @@ package final class ScrapePoints {
         )
     }
 
-    /// Also stops the servers at places that `settings` does not contain.
+    /// Serves `bound`, and stops the servers at places that `settings` does not contain.
     package func serve(_ bound: Bound, as settings: MetricsSettings) {
         for server in servers where !settings.listen.contains(server.place) {
             logger.notice("metrics: no longer served at \(server.place)")

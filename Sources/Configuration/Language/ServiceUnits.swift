@@ -132,8 +132,8 @@ extension ServiceUnits {
     /// The instructions always restart httpdnsd.socket, which also restarts httpdnsd-ipv6.socket:
     /// systemd refuses to restart httpdnsd-ipv6.socket alone while the service runs.
     ///
-    /// - Parameter replaces: true if systemd can open only one of the added address and an address
-    ///   of the unit.
+    /// - Parameter replaces: true if the added address overlaps an address of the unit, so that
+    ///   systemd can open only one of the two.
     package static func advice(for address: SocketAddress, replaces: Bool = false) -> String {
         let unit = socket(for: address)
         let reset = replaces || address.isUnspecified ? "ListenDatagram= (empty), " : ""

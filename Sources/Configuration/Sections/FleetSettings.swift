@@ -17,7 +17,7 @@ package struct FleetSettings: Sendable, Equatable {
     package var user: String?
     package var password: SecretSetting?
 
-    /// After the check of the settings, nil only if `--check` could not read the credential.
+    /// Required, so in checked settings nil only if `--check` could not read the credential.
     package var secret: SecretSetting?
 
     /// Machines of one group share answers.

@@ -129,7 +129,9 @@ extension VendorSettings {
         return copy
     }
 
-    /// If a copy lacks the key of its protocol, `vendor()` throws, and the caller skips the copy.
+    /// Copies of these settings, one for each other channel of the vendor.
+    ///
+    /// If a copy lacks the key of its channel, `vendor()` throws, and the caller skips the copy.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

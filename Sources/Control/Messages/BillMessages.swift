@@ -53,7 +53,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
     }
 }
 
-/// Vendor's own count for the current month and the whole account.
+/// Vendor's count of resolutions in the current month, for the whole account.
 package struct VendorCount: Codable, Sendable, Equatable {
     package var http: UInt64?
 

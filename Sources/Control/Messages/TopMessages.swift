@@ -49,7 +49,7 @@ package struct TopRequest: CallParameters, Equatable {
 package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
     package var kind: String
 
-    /// For `cost`, since the reset of the counters; otherwise since the oldest recorded query.
+    /// Seconds since the oldest recorded query; for `cost`, since the reset of the counters.
     package var sinceSeconds: Int
 
     package var total: UInt64

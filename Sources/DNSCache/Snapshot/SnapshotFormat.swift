@@ -14,7 +14,7 @@ internal import DNSWire
 ///                 name in wire form, records }...; oldest first
 ///     end    = total number of entries (64); once, last
 enum SnapshotFormat {
-    /// The line ends detect a transfer in text mode (as in PNG).
+    /// Contains line ends, which a transfer in text mode would change (as in PNG).
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
     static let version: UInt16 = 3

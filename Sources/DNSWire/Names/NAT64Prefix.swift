@@ -76,7 +76,9 @@ extension NAT64Prefix {
         }
     }
 
-    /// Ignores the suffix and the reserved octet, as translators may (RFC 6052 §2.2).
+    /// Returns the embedded IPv4 address; nil outside the prefix.
+    ///
+    /// Ignores the suffix and the reserved octet, because translators can (RFC 6052 §2.2).
     fileprivate func destination(of address: IPv6Address) -> IPv4Address? {
         let octets = address.octets
         guard octets.prefix(length / 8) == network.octets.prefix(length / 8) else { return nil }
@@ -87,7 +89,7 @@ extension NAT64Prefix {
 extension IPAddress {
     /// Returns the scope of this address.
     ///
-    /// If it is under one of `prefixes`, the embedded IPv4 address can reduce the scope.
+    /// Under one of `prefixes`, the scope is at most that of the embedded IPv4 address.
     package func reach(through prefixes: [NAT64Prefix]) -> AddressReach {
         guard case .v6(let address) = self else { return reach }
         return prefixes.compactMap { $0.destination(of: address) }

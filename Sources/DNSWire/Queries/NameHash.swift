@@ -4,7 +4,7 @@
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the lower-cased name (RFC 4343), type and length.
 ///
-/// 2. A strongly universal multilinear hash of the two halves of the sum.
+/// 2. A strongly universal multilinear hash of the two halves of the result of step 1.
 ///
 /// 3. A bijective, non-linear mix, which breaks arithmetic progressions of hashes.
 package final class NameHash: Sendable {

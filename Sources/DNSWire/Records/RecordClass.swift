@@ -41,7 +41,9 @@ extension RecordClass {
 // MARK: - Conformances
 
 extension RecordClass: CustomStringConvertible {
-    /// Mnemonic or generic form (RFC 3597 §5); `CLASS255`, because `ANY` is also a type.
+    /// Mnemonic or generic form (RFC 3597 §5).
+    ///
+    /// Class ANY is written `CLASS255`, because `ANY` is also a type.
     public var description: String { Self.mnemonics.text(rawValue) }
 
     private static let mnemonics = Mnemonics(prefix: "CLASS", [1: "IN", 3: "CH", 4: "HS"])

@@ -62,7 +62,7 @@ struct Components {
 
     /// Loads libcurl before a reload is accepted.
     ///
-    /// If libcurl cannot be loaded, the reload fails. Otherwise, the first request would end the
+    /// If libcurl cannot be loaded, the reload fails, because the first request would end the
     /// process.
     private static func loadLibrary() async throws(StartError) {
         if let reason = try await onThread("http-load", { HTTPClient.load() }) {

@@ -21,7 +21,7 @@ package final class RecentQueries: Sendable {
 
     package var capacity: Int { ring.capacity }
 
-    /// Returns the records per ring for `count` new workers.
+    /// Returns the number of records per ring for `count` new workers.
     ///
     /// Half of the free records stay for addresses that a later reload adds.
     package static func capacity(for count: Int, besides used: Int) -> Int {

@@ -12,8 +12,8 @@ enum TCPLimits {
 
     /// Number of sessions above which the client with the most sessions loses a session.
     ///
-    /// If no client has more, any client can lose a session. So a client with two sessions (for A
-    /// and AAAA) is not always the loser if the other clients have one session.
+    /// If no client has more than 4, any client can lose a session. This protects a client with two
+    /// sessions (for A and AAAA) while the other clients have one.
     static let connectionsWithoutRank = 4
 
     /// Maximum sessions of all clients that `allow` excludes.

@@ -11,7 +11,7 @@ package final class Miss: Sendable {
     package let clientContext: ClientContext
     package let arrival: Instant
 
-    /// A copy of an optional would take 200 instructions.
+    /// Not optional, because a copy of an optional would take 200 instructions.
     let plain: PlainQuery
 
     let isParsed: Bool
@@ -166,8 +166,8 @@ package final class MissQueue: Sendable {
         }
     }
 
-    /// A restart can leave thousands of queries in a socket of systemd until the snapshot is
-    /// loaded.
+    /// High, because thousands of queries can wait in a socket of systemd during a restart; all are
+    /// misses until the snapshot is loaded.
     private static let localLimit = 16_384
 
     private static let limit = 8_192
