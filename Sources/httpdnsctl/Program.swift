@@ -35,7 +35,7 @@ struct Program {
         } catch let failure as Failure {
             guard failure.status != .ok else { return .ok }
             if printsJSON, !failure.isInReply {
-                // The error text could not be written either.
+                // Ignores a write error, because a report of it could not be written either.
                 try? Output.write(failure.json)
             } else {
                 Output.error(failure.text)

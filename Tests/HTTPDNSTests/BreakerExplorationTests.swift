@@ -132,7 +132,8 @@ struct BreakerExplorationTests {
         var underWay: [Bool] = []
         var time = Duration.zero
 
-        /// True while a probe is in flight that began before another event (a network change, …).
+        /// True while a probe is in flight, and an event (such as a network change) has
+        /// occurred since the probe began.
         var isBlurred = false
     }
 

@@ -263,7 +263,7 @@ struct VendorClientTrialTests {
         #expect(client.silence.hasReceived(since: world.now - .milliseconds(50)), "by a probe")
         world.script = { _ in .silence() }
         let time = try #require(try await queueTime(of: client))
-        // Then the queued name gets a call, and the daemon waits 400 ms for the answer.
+        // The calls for the dead names end first; then the queued name has 400 ms for its call.
         #expect(time <= .milliseconds(2_500))
     }
 

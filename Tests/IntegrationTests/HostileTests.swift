@@ -74,7 +74,8 @@ struct HostileTests {
         }
     }
 
-    /// No query is for a name of the vendor, because connections to the vendor would stay open.
+    /// No query is for a name of the vendor: connections to the vendor would stay open, and count
+    /// as leaked descriptors.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var generator = Seeded(seed)
         let seeds = [

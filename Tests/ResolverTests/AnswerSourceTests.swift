@@ -15,7 +15,8 @@ struct AnswerSourceTests {
         #expect(origins.isLearned(last) && origins.isUnprotected(last))
         #expect(origins.number("network/udp://192.0.2.1") == first)
         #expect(origins.number(labelled: origins.label(last)) == last)
-        // `numbers(named:)` always contains `last`, which all further sources share.
+        // `numbers(named:)` always contains `last`, the number of all sources without their own
+        // number.
         #expect(origins.numbers(named: []) == [last])
     }
 }

@@ -62,7 +62,7 @@ extension Alibaba {
         }
     }
 
-    /// Returns false for an unsigned call, which the SDKs make.
+    /// Returns true for a correct signature, false for an unsigned call (as from the SDKs).
     private func checkSchedule(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("n"), parameters.text("t"), parameters.text("s")) {
         case (nil, nil, nil): return false

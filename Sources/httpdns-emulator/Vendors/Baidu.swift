@@ -94,7 +94,7 @@ struct Baidu: Vendor {
         }
     }
 
-    /// The SDK needs an undocumented `msg` in each family.
+    /// Each `ipv4` or `ipv6` object has the undocumented member `msg`, because the SDK needs it.
     private func data(
         _ names: [String],
         _ families: [Family],

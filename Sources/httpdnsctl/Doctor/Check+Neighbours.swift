@@ -80,7 +80,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// The check warns from this clock error, in seconds; each vendor accepts up to 15 min.
+    /// Smallest clock error, in seconds, that causes a warning; each vendor accepts up to 15 min.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

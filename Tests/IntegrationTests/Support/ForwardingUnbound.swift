@@ -6,7 +6,8 @@ final class ForwardingUnbound: Sendable {
     private let program: Child
     private let scratch: Scratch
 
-    /// - Parameter anchor: the trust anchor, used at any date; if nil, unbound does not validate.
+    /// - Parameter anchor: the trust anchor; if nil, unbound does not validate. The validator
+    ///   ignores the dates of signatures.
     init(before upstream: TestUpstream, anchor: String? = nil) throws {
         let scratch = try Scratch()
         self.scratch = scratch

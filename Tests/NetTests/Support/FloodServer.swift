@@ -101,7 +101,7 @@ final class FloodServer: Sendable {
         while SSL_key_update(tls, SSL_KEY_UPDATE_NOT_REQUESTED) == 1, SSL_do_handshake(tls) == 1 {}
     }
 
-    /// At most 4 GB, so that a test fails, and does not hang, if the client reads everything.
+    /// Sends at most 4 GB, so that a test fails, and does not hang, if the client reads all data.
     private static func sendFrames(on tls: OpaquePointer) {
         let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
         guard SSL_write(tls, settings, 9) > 0 else { return }
