@@ -6,7 +6,7 @@ package import Net
 extension Alibaba: AddressScheduling {
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Short, because an attacker can forge a list that is received without TLS.
+    /// Short interval, because an attacker can forge a list that is received without TLS.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {

@@ -2,7 +2,7 @@
 
 /// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Change to `setting`, with which each family of a name costs `weight` units.
+    /// Change of scheme or encryption to `setting`; a family of a name then costs `weight` units.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families

@@ -41,7 +41,7 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Calls and units of ``latestDay`` when the clock last moved to or from this day.
+    /// Calls and units that ``latestDay`` had when the clock last moved to or from ``latestDay``.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
@@ -127,8 +127,8 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // If `today` has no counts, the current counts continue without `former`. A host without a
-        // clock battery starts in the distant past, and the sum of all later days is too high.
+        // If `today` has no counts, the counts in `former` are not added. Without a clock battery,
+        // the clock starts in the distant past: the sum of all later days would be too high.
         guard isFormer(today) else {
             if behind == nil {
                 // Forgets a `latestDay` after `day`: only a wrong clock has reached that day.
@@ -205,8 +205,8 @@ package protocol UsageStore: AnyObject, Sendable {
     /// Changes the record of `vendor` under an exclusive lock; returns nil for an unknown record.
     ///
     /// - Parameters:
-    ///   - durably: if the storage cannot be opened: true to return nil, false to use a record in
-    ///     memory.
+    ///   - durably: selects the result if the storage cannot be opened: nil if true, a record
+    ///     in memory if false.
     ///   - change: returns true if it changed the record. The closure can run on any thread, and
     ///     after this function has returned nil.
     @ServiceLoop

@@ -41,7 +41,7 @@ struct AccountBreaker: Sendable, Hashable {
 // MARK: - Events
 
 extension AccountBreaker {
-    /// Returns true if the probe also tests the account.
+    /// Records the start of a probe; returns true if the probe tests a refused account.
     mutating func begin() -> Bool {
         guard denial != nil else { return false }
         denial?.hasTrial = true

@@ -43,7 +43,7 @@ package struct BatchQueue: ~Copyable {
 
         fileprivate(set) var questions = ShortArray<Question>()
 
-        /// Other clients that wait for each element of `questions`.
+        /// For each element of `questions`, the waiting clients except `client`.
         fileprivate(set) var others = ShortArray<Set<ClientNetwork?>>()
     }
 
@@ -199,8 +199,8 @@ extension BatchQueue {
     /// Removes and returns the names of the next call; nil if no call may start.
     ///
     /// If the oldest name of a queue has waited longer than ``ClientLimits/newestFirst``, the
-    /// newest names are taken first. Otherwise, each name of a client that queries too many names
-    /// would get a call only shortly before its deadline.
+    /// newest names are taken first. Without this rule, each name of a client that queries too many
+    /// names would get a call only shortly before its deadline.
     package mutating func nextBatch(
         _ shares: borrowing CallShares,
         now: Instant,

@@ -16,7 +16,8 @@ package struct CallShares: Sendable {
 
     /// Minimum time between two increases of `limit`.
     ///
-    /// Doubles if the vendor refuses a call after an increase, and otherwise falls to a quarter.
+    /// After an increase, the time doubles if the vendor refuses a call, or falls to a quarter at
+    /// the next increase.
     private var pause = ClientLimits.growthPause
 
     private var hasGrown = false

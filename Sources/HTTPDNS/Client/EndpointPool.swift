@@ -64,7 +64,7 @@ package struct EndpointPool: Sendable, Hashable {
     /// Servers in the order of ``rotation``.
     private(set) var inTurn: [SocketAddress] = []
 
-    /// Begins with a change of the current server or of the network.
+    /// Incremented when the current server or the network changes.
     private(set) var era: UInt64 = 0
 
     private var latest: UInt64 = 0

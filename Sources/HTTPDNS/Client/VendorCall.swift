@@ -103,7 +103,8 @@ final class VendorCall {
 
     /// Failure that a limit of concurrent calls may have caused.
     ///
-    /// This is the first failure that is not a failure to connect, otherwise the latest failure.
+    /// This is the first failure that is not a failure to connect; if all are failures to connect,
+    /// the latest failure.
     var saturation: VendorError?
 
     /// True if a request failed with an error that a limit of concurrent calls cannot cause.

@@ -237,8 +237,8 @@ extension VendorClient {
             let reason = waitReason(of: clients, free: shares.free - 1)
             late.append((name, failure(reason, of: clients, beginning: batch.client)))
         }
-        // The call begins first, because a completion handler can begin another lookup at this
-        // vendor (DNS64).
+        // The call begins first, because `answer` calls completion handlers, which can use up the
+        // concurrent calls with other lookups at this vendor (DNS64).
         if !names.isEmpty { begin(names, of: batch.client, now) }
         for (name, failure) in late { answer(name, failure) }
     }

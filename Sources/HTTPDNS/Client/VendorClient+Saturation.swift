@@ -57,10 +57,11 @@ extension VendorClient {
     /// Removes and returns the names of a failed call that are retried when another call ends.
     ///
     /// If another request of the call failed for a different reason, no name is retried, because
-    /// the vendor might bill each retry. Otherwise, the function reduces `shares.limit`. Two
-    /// failures do not reduce the limit: the refusal of a call, because the queried name can be the
-    /// cause, and the failure of a probe to connect, because idle connections of the daemon can be
-    /// the cause.
+    /// the vendor might bill each retry. Otherwise, the function reduces `shares.limit`, with two
+    /// exceptions:
+    ///
+    /// - The vendor refused a call: the queried name can be the cause.
+    /// - A probe could not connect: idle connections of the daemon can be the cause.
     func takeRetriable(from call: VendorCall) -> [PendingName] {
         guard let error = call.saturation, !call.hasOtherFailure else { return [] }
         let now = clocks.now()
@@ -111,7 +112,8 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Minimum number of other calls in flight; a 429 with fewer calls shows a rate limit.
+    /// Minimum number of other calls in flight with which the error shows a limit of concurrent
+    /// calls; a 429 with fewer calls shows a rate limit.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }
 
     /// A 429 with `Retry-After` shows a rate limit.

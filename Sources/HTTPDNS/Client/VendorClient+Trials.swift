@@ -62,7 +62,8 @@ extension VendorClient {
         return max(usual, isSilent ? longest : min(median * 5, longest))
     }
 
-    /// Schedules the health probe for each call without a reply earlier, because names are queued.
+    /// Shortens the time after which a call without a reply causes a health probe, because names
+    /// are queued.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun

@@ -36,8 +36,8 @@ package struct Tencent: Vendor {
 
     /// Returns the codec with `expires` inverted after a 401.
     ///
-    /// Accounts with anti-theft protection require an expiry time, and other accounts may refuse
-    /// it.
+    /// The vendor requires an expiry time for accounts with anti-theft protection, and may refuse
+    /// it for other accounts.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self

@@ -27,7 +27,7 @@ final class JSONDocument: Sendable {
         /// Range of the value in `text`; for a string, the decoded octets without quotes.
         var range: Range<Int> { Int(lower)..<Int(upper) }
 
-        /// Index of the first node after the value and its elements or members (two nodes each).
+        /// Index of the first node after the value, its elements and its members (keys and values).
         var end: Int {
             get { Int(last) }
             set { last = Int32(newValue) }

@@ -46,8 +46,8 @@ package final class AnswerSourceRegistry: Sendable {
     /// Returns the number of the source `name`, which is registered if it is new; ``unknown`` if
     /// all numbers are in use.
     ///
-    /// - Parameter vendor: for a vendor's server, this vendor; for an upstream as the fallback of a
-    ///   vendor, that vendor; otherwise nil.
+    /// - Parameter vendor: vendor of the server, or vendor for which the upstream is the
+    ///   fallback; otherwise nil.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         number(of: Origin(name: name, vendor: vendor))
     }

@@ -9,7 +9,7 @@ package final class ResolverStatistics {
 
     package nonisolated let vendorLatency = LatencyHistogram()
 
-    /// Times until an upstream answered, including failed attempts.
+    /// Times until an upstream answered, including the time of earlier failed attempts.
     package nonisolated let upstreamLatency = LatencyHistogram()
 
     package internal(set) var vendors = VendorStageNumbers()

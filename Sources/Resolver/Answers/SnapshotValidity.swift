@@ -9,8 +9,9 @@ internal import HTTPDNS
 /// except answers that depend on the network, and answers for which a local answer now exists.
 /// Otherwise, `AnswerValidity` checks each answer.
 ///
-/// A snapshot does not contain the old routes. Therefore, after a change of routes or upstreams, an
-/// answer is invalid if the new settings query another source before the source of the answer.
+/// A snapshot contains the source of an answer, but not the other sources of the old route.
+/// Therefore, after a change of routes or upstreams, an answer is invalid if the new settings query
+/// another source before the source of the answer.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 

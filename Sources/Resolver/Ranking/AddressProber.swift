@@ -28,7 +28,7 @@ package final class AddressProber {
 
     static let timeout: Duration = .seconds(1)
 
-    /// Pause for each measured address, after all measurements of a name.
+    /// Pause after the measurements of a name, multiplied by the number of new measurements.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()

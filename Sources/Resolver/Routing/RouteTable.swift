@@ -265,7 +265,8 @@ extension RouteTable {
 // MARK: - Digest
 
 extension RouteTable {
-    /// Returns a digest of the map from names to sources, which is equal in every process.
+    /// Returns a digest of the map from names to sources; for equal maps, every process computes
+    /// the same digest.
     ///
     /// - Parameter sources: digests of the sets of sources; the index is ``Match/sources``.
     func digest(_ sources: [UInt64]) -> UInt64 {

@@ -59,8 +59,8 @@ struct DenialFilter {
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // Only a cached NXDOMAIN prevents NODATA, so `denial` must not outlive this cache
-            // entry.
+            // NODATA would replace this answer without the NXDOMAIN in the cache, so `denial` must
+            // not outlive that NXDOMAIN.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial

@@ -72,7 +72,7 @@ final class ServeStale {
         isFresh: Bool,
         isHeld: Bool
     ) -> Duration? {
-        // While a failure is cached, the query is not repeated (RFC 9520 §3.2).
+        // No delay while a failure is cached, because the query is not repeated (RFC 9520 §3.2).
         isFresh || isHeld ? nil : rule.after
     }
 }

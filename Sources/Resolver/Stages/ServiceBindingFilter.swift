@@ -4,11 +4,11 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Filter that removes addresses and address hints of upstreams that the settings do not allow.
+/// Filter of upstreams' answers: removes addresses and hints that the settings do not allow.
 ///
 /// If vendors or the static hosts resolve the target of an SVCB or HTTPS record, cached or static
-/// addresses of the target replace the hints; without them, the record gets no hints
-/// (RFC 9460 §7.3). The filter calls no vendor.
+/// addresses of the target replace the address hints. Without such addresses, the record gets no
+/// hints (RFC 9460 §7.3). The filter calls no vendor.
 @ServiceLoop
 final class ServiceBindingFilter {
     private let policy: AnswerPolicy

@@ -5,9 +5,9 @@ package import Net
 
 /// Clients that wait while the daemon loads the snapshot into the cache.
 ///
-/// A client gets a fresh answer immediately, and a stale answer after the serve-stale delay or a
-/// failure of the resolution. Without an answer, the client gets the failure at the end of the load
-/// or at its deadline.
+/// A client gets a fresh answer of the snapshot immediately, and a stale answer after the
+/// serve-stale delay, or earlier if the resolution fails. If the resolution fails and the snapshot
+/// has no answer, the client gets the failure at the end of the load or at the client's deadline.
 @ServiceLoop
 package final class SnapshotWaiters {
     final class Waiting: FairEntry {

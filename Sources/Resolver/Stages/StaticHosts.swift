@@ -6,7 +6,8 @@ internal import Net
 /// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
 /// Static hosts override special names and routes, as `/etc/hosts` overrides DNS in libc. Queries
-/// for other types are forwarded, but get NODATA for special names and names with one label.
+/// for types that static hosts do not define, such as MX, are forwarded; for special names and
+/// names with one label, these queries get NODATA instead.
 @ServiceLoop
 final class StaticHosts {
     private let localAnswers: LocalAnswers

@@ -325,7 +325,7 @@ final class VendorFallback {
     private func complete(_ answer: ResolvedAnswer) {
         guard !isOver else { return }
         isOver = true
-        // A vendor call in flight may retain this object for seconds.
+        // Frees the memory early: a vendor call in flight may retain this object for seconds.
         upstreamAnswer = nil
         resolution.end(pending, answer)
     }

@@ -211,7 +211,7 @@ extension NAT64 {
     }
 
     private func tested(_ families: NetworkStack) {
-        // A timer would send packets even if no client sends queries.
+        // The first query after this time repeats the test; a timer would not wait for a query.
         testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
         guard families != stack else { return }
         stopDiscovery()
