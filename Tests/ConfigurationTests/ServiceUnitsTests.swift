@@ -99,6 +99,22 @@ struct ServiceUnitsTests {
         #expect(try warnings("[::]:53").isEmpty)
     }
 
+    @Test("an address of the socket units needs `allow` for clients on other hosts")
+    func refusingSocket() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        try install()
+        try write(
+            "[Socket]\nListenDatagram=192.0.2.1:53\nListenStream=192.0.2.1:53\n",
+            to: "etc/httpdnsd.socket.d/override.conf"
+        )
+        expectErrors(try warnings(of: ""), ["`192.0.2.1:53` refuses all queries `allow`"])
+        #expect(try warnings(of: "allow: [127.0.0.0/8, \"::1\", 192.0.2.0/24]").isEmpty)
+        expectErrors(
+            try warnings(of: "listen: [\"192.0.2.1:53\"]"),
+            ["f:2:10: `192.0.2.1:53` refuses all queries"]
+        )
+    }
+
     @Test("without `listen`, the socket units must have an address")
     func noSockets() throws {
         defer { try? FileManager.default.removeItem(at: root) }

@@ -39,6 +39,9 @@ extension Settings {
                 )
             }
         }
+        if let text = refusal(at: reading.environment.serviceUnits()?.passedAddresses ?? []) {
+            reading.warn(YAMLPlace(file: 0, line: 0, column: 0), text)
+        }
         if let workers, workers * listen.count > SettingsLimits.allWorkers, !listen.isEmpty {
             let each = SettingsLimits.workers(workers, forEachOf: listen.count, besides: 0)
             reading.warn(
@@ -62,6 +65,17 @@ extension Settings {
                 "`\(block)` makes this an open resolver, which attackers use to flood others",
                 hint: "list the networks of your clients instead"
             )
+        }
+    }
+
+    /// Describes the first address of the socket units that refuses the queries of all other hosts;
+    /// nil for none.
+    package func refusal(at passed: [SocketAddress]) -> String? {
+        guard allow.allSatisfy(\.address.isLoopback) else { return nil }
+        let refusing = passed.filter { !$0.ip.isLoopback && !listen.contains($0) }
+        return refusing.min { "\($0)" < "\($1)" }.map { address in
+            "`\(address)` of the socket unit refuses all queries, as `allow` has only loopback "
+                + "addresses: add the networks of your clients to `allow`"
         }
     }
 

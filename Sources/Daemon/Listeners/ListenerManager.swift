@@ -100,6 +100,7 @@ final class ListenerManager {
             logger.notice("serving \(address), which is in the socket unit but not in `listen`")
             wanted.append(address)
         }
+        if let text = settings.refusal(at: passed.map(\.address)) { logger.warning("\(text)") }
         var bound = Bound()
         var missing: StartError?
         let new = self.new(wanted)

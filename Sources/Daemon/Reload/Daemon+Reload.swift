@@ -179,8 +179,12 @@ extension Daemon {
                             warnings: settings.warnings
                         )
                     }
-                    if let warning = ResolvConf.warning(listening: settings.listen + passed) {
-                        settings.warnings.append(Self.complaint(warning, file))
+                    let warnings = [
+                        ResolvConf.warning(listening: settings.listen + passed),
+                        settings.refusal(at: passed),
+                    ]
+                    settings.warnings += warnings.compactMap(\.self).map {
+                        Self.complaint($0, file)
                     }
                     return settings
                 }
