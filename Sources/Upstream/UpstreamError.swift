@@ -105,7 +105,7 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if the daemon repeats the query after this error, unless the client has a high load.
+    /// True if the daemon repeats the query after this error, unless the client is too busy.
     package var isRepeatable: Bool { self == .timedOut || repetition == .afterPause }
 
     /// True if the server is not the cause of the error.

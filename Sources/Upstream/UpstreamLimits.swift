@@ -19,6 +19,11 @@ package enum UpstreamLimits {
     /// Minimum time after SERVFAIL or REFUSED before the server gets the query again.
     static let declinePause: Duration = .milliseconds(100)
 
+    /// Maximum queries of a busy client that are repeated after an error response at the same time.
+    ///
+    /// With ``declinePause``, this allows 160 repetitions a second at each server.
+    static let repeatedOfBusyClient = 16
+
     /// Maximum attempts on a server that loses datagrams; the last attempt uses TCP.
     ///
     /// RFC 9520 §3.1 permits three attempts for each transport.

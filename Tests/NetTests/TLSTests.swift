@@ -225,9 +225,11 @@ struct TLSTests {
     }
 
     @ServiceLoop
-    @Test
-    func `a server that sends only key updates is disconnected`() async throws {
-        let server = try FloodServer(.keyUpdates)
+    @Test(arguments: [FloodServer.Flood.keyUpdates, .keyUpdatesWithData])
+    func `a server that sends key updates and little data is disconnected`(
+        _ flood: FloodServer.Flood
+    ) async throws {
+        let server = try FloodServer(flood)
         let client = try TLSClient(certificateFile: server.certificate.authorityFile)
         let connection = try await client.connect(
             to: server.address,
@@ -235,7 +237,7 @@ struct TLSTests {
             deadline: patience
         )
         let error = await #expect(throws: SocketError.self) {
-            _ = try await connection.read(upTo: 512, deadline: patience)
+            while true { _ = try await connection.read(upTo: 512, deadline: patience) }
         }
         guard case .broken(let why) = error else {
             Issue.record("\(String(describing: error))")

@@ -134,11 +134,37 @@ struct UpstreamGroupTests {
         #expect(harness.takeAsked() == "one@0" && harness.elapsed == 10)
     }
 
-    @Test(arguments: [ClientLoad.high, .excessive])
+    @Test
     @ServiceLoop
-    func `a client with many queries in flight causes no repetition after an error`(
-        _ load: ClientLoad
-    ) async throws {
+    func `an error response to a busy client is repeated for at most 16 queries at a time`()
+        async throws
+    {
+        let server = ScriptedUpstream("one", in: harness, own: .answer(1)) { _ in
+            .fail(.declined(.servFail), 10)
+        }
+        let group = harness.group(server)
+        let most = UpstreamLimits.repeatedOfBusyClient
+        for _ in 0..<2 {
+            var ended = 0
+            for _ in 0..<(most + 5) {
+                let deadline = harness.world.now + .seconds(4)
+                group.ask(
+                    UpstreamHarness.query,
+                    deadline: deadline,
+                    load: .high,
+                    Completion { _ in ended += 1 }
+                )
+            }
+            await harness.advance(by: .seconds(4))
+            #expect(ended == most + 5)
+            let asked = harness.takeAsked().split(separator: " ").count
+            #expect(asked == 5 + most * UpstreamLimits.roundsWithErrors)
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a client with an excessive load causes no repetition after an error`() async throws {
         let servers = ["one", "two"].map {
             ScriptedUpstream($0, in: harness, repeatsAfter: .zero, own: .answer(1)) { _ in
                 .fail(.declined(.servFail), 10)
@@ -147,7 +173,12 @@ struct UpstreamGroupTests {
         for group in [harness.group(servers[0]), harness.group(servers[0], servers[1])] {
             let start = harness.elapsed
             let deadline = harness.world.now + .seconds(4)
-            group.ask(UpstreamHarness.query, deadline: deadline, load: load, Completion { _ in })
+            group.ask(
+                UpstreamHarness.query,
+                deadline: deadline,
+                load: .excessive,
+                Completion { _ in }
+            )
             await harness.advance(by: .seconds(4))
             let asked = harness.takeAsked()
             #expect(asked == "one@\(start)" || asked == "one@\(start) two@\(start + 10)")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 import DNSWire
-import Net
+package import Net
 
 // MARK: - Listeners
 

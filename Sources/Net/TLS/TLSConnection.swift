@@ -19,6 +19,9 @@ package final class TLSConnection: OctetStream {
     /// Two records (RFC 8446 §5.2); without this limit, endless key updates could block the loop.
     private static let controlLimit = 32 << 10
 
+    /// Received octets that each octet of data permits; an octet in a record of its own needs 23.
+    private static let octetsPerData = 32
+
     private static let inputLimit = 16 << 10
 
     /// Number of reads since the task last yielded; many short records could otherwise block the
@@ -81,7 +84,7 @@ package final class TLSConnection: OctetStream {
             try await flush(deadline: deadline)
             switch step {
             case .done(let octets):
-                octetsWithoutData = 0
+                octetsWithoutData = max(0, octetsWithoutData - Self.octetsPerData * octets.count)
                 onSilentEnd = nil
                 // Session tickets precede the first data (RFC 8446 §4.6.1).
                 if let keep = keepSession, let session = engine.session {

@@ -31,6 +31,9 @@ final class Run: Attempt {
 
     private var isClientCrowded = false
 
+    /// True if this query counts against ``UpstreamLimits/repeatedOfBusyClient``.
+    private var isRepeated = false
+
     init(
         _ query: Query,
         _ plan: consuming AttemptPlan,
@@ -110,6 +113,7 @@ final class Run: Attempt {
 
     private func beginAgain() {
         wait(until: nil)
+        endRepetition()
         guard let completion = answered.take() else { return }
         group.ask(
             query,
@@ -232,9 +236,22 @@ final class Run: Attempt {
         }
         guard !isFinished else { return }
         var repetition = error.repetition
-        // Repetitions would multiply a flood of names that always fail.
-        if load != .normal, repetition == .afterPause { repetition = .never }
+        if load == .high, repetition == .afterPause, !mayRepeat() { repetition = .never }
         perform(plan.failed(failed.number, repetition, now: now), .next, now)
+    }
+
+    /// Limits the repetitions for a busy client, which would multiply a flood of failing names.
+    ///
+    /// The limit is not zero: a host that forges the address of a client can make it busy.
+    private func mayRepeat() -> Bool {
+        if !isRepeated { isRepeated = group.beginRepetition(of: client) }
+        return isRepeated
+    }
+
+    private func endRepetition() {
+        guard isRepeated else { return }
+        isRepeated = false
+        group.endRepetition(of: client)
     }
 
     /// Probes a server after an unanswered or failed attempt.
@@ -280,6 +297,7 @@ final class Run: Attempt {
 
     private func finish(_ outcome: consuming UpstreamGroup.Outcome) {
         wait(until: nil)
+        endRepetition()
         guard let completion = answered.take() else { return }
         completion(outcome)
     }

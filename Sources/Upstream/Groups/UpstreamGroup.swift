@@ -17,6 +17,9 @@ package final class UpstreamGroup {
     private var pending: [Run] = []
     private let alarm: Alarm
 
+    /// Number of queries that are repeated after an error, for each busy client.
+    private var repeated: [ClientNetwork?: Int] = [:]
+
     /// Creates a group of at least one upstream.
     package init(_ members: [any Forwarding], health: HealthTable = HealthTable()) {
         self.members = members
@@ -221,6 +224,21 @@ package final class UpstreamGroup {
             },
             now: now
         )
+    }
+
+    /// Returns true if a query of a busy client may be repeated after an error.
+    ///
+    /// Then the caller must call ``endRepetition(of:)`` when the query ends.
+    func beginRepetition(of client: ClientNetwork?) -> Bool {
+        let count = repeated[client, default: 0]
+        guard count < UpstreamLimits.repeatedOfBusyClient else { return false }
+        repeated[client] = count + 1
+        return true
+    }
+
+    func endRepetition(of client: ClientNetwork?) {
+        let count = repeated[client, default: 1]
+        repeated[client] = count > 1 ? count - 1 : nil
     }
 
     func wake(_ run: Run, at instant: Instant?) {

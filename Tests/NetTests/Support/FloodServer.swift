@@ -11,6 +11,9 @@ final class FloodServer: Sendable {
         /// KeyUpdate messages (RFC 8446 §4.6.3).
         case keyUpdates
 
+        /// One octet of data after each thousand KeyUpdate messages.
+        case keyUpdatesWithData
+
         /// HTTP/2 frames of an unknown type, which a client must ignore (RFC 9113 §4.1).
         case unknownFrames
 
@@ -64,6 +67,8 @@ final class FloodServer: Sendable {
             } else if SSL_accept(tls) == 1 {
                 switch flood {
                 case .keyUpdates: Self.sendKeyUpdates(on: tls)
+                case .keyUpdatesWithData:
+                    while Self.sendKeyUpdates(on: tls, atMost: 1000), SSL_write(tls, "x", 1) > 0 {}
                 case .unknownFrames: Self.sendFrames(on: tls)
                 case .unknownFramesAfterHelloRequest:
                     SSL_renegotiate(tls)
@@ -97,8 +102,13 @@ final class FloodServer: Sendable {
         }
     }
 
-    private static func sendKeyUpdates(on tls: OpaquePointer) {
-        while SSL_key_update(tls, SSL_KEY_UPDATE_NOT_REQUESTED) == 1, SSL_do_handshake(tls) == 1 {}
+    @discardableResult
+    private static func sendKeyUpdates(on tls: OpaquePointer, atMost most: Int = .max) -> Bool {
+        var count = 0
+        while count < most, SSL_key_update(tls, SSL_KEY_UPDATE_NOT_REQUESTED) == 1,
+            SSL_do_handshake(tls) == 1
+        { count += 1 }
+        return count == most
     }
 
     /// Sends at most 4 GB, so that a test fails, and does not hang, if the client reads all data.
