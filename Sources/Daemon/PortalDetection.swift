@@ -5,9 +5,13 @@ internal import Upstream
 
 /// Detection of a captive portal: a login page of a network that blocks all other traffic.
 ///
-/// A report of NetworkManager is sufficient. Otherwise, there are two conditions. First, a request
-/// failed because a host other than the server replied; if a router has announced a portal, any
-/// transport failure is sufficient. Then no vendor or protected upstream answers for ``probation``.
+/// A report of NetworkManager is sufficient for the detection. Without a report, both of these
+/// conditions are necessary:
+///
+/// 1. A request failed, and the failure suggests that a host other than the server replied. If a
+///    router has announced a portal, any transport failure meets this condition.
+/// 2. Within ``probation`` after this failure, no vendor and no protected upstream answered.
+///
 /// The detection sends no packets.
 @ServiceLoop
 final class PortalDetection {

@@ -126,7 +126,7 @@ struct SettingsManualTests {
         }
     }
 
-    @Test("the errors in a manual with one changed octet have positions inside the text")
+    @Test("after a change of one octet of the manual, all errors have positions inside the text")
     func mutations() {
         let text = bareExamples
         let replacements = [UInt8]("[]{}:#-*&!|>'\"%@`,\t\n \\0".utf8) + [0x00, 0x0D, 0x80, 0xC3]

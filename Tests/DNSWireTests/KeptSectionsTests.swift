@@ -115,7 +115,7 @@ struct KeptSectionsTests {
     }
 
     @Test(arguments: ["www.example.com", "."] as [Name])
-    func `sections of addresses equal sections of address records`(_ name: Name) throws {
+    func `sections made from addresses and from A and AAAA records are equal`(_ name: Name) throws {
         let addresses = try ["192.0.2.1", "2001:db8::1", "192.0.2.2"].map {
             try #require(IPAddress($0))
         }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Result of a reload")
 struct PreparedReloadTests {
-    @Test("a reload that finds no changed secret notes that changed credentials need a restart")
+    @Test("a reload without a changed secret returns a note: changed credentials need a restart")
     func credentialNote() throws {
         let note = try #require(PreparedReload.credentialNotes([])?.first)
         #expect(note.contains("systemctl restart httpdnsd"))

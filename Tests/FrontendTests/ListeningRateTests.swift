@@ -83,7 +83,9 @@ struct ListeningRateTests {
     }
 
     @Test(arguments: [1, 1_000_000])
-    func `the smallest and the largest allowed rate limit queries correctly`(_ perSecond: Int) {
+    func `2 queries exceed a limit of 1 a second, and 5,001 do not exceed a limit of 1,000,000`(
+        _ perSecond: Int
+    ) {
         let limit = RateLimit(now: epoch)
         let verdicts = ask(limit, Self.v4(1), min(perSecond, 5_000) + 1, perSecond: perSecond)
         #expect(verdicts.prefix(min(perSecond, 5_000)).allSatisfy { $0 == .passes })

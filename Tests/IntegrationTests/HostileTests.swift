@@ -74,8 +74,10 @@ struct HostileTests {
         }
     }
 
-    /// No query is for a name of the vendor: connections to the vendor would stay open, and count
-    /// as leaked descriptors.
+    /// Returns mutated queries for names that have no route to the vendor.
+    ///
+    /// For names with a route, the daemon would open connections to the vendor, and the tests would
+    /// count these connections as leaked descriptors.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var generator = Seeded(seed)
         let seeds = [

@@ -589,7 +589,7 @@ struct ReloadInvalidationTests {
         withExtendedLifetime((first, third)) {}
     }
 
-    @Test("refreshes before a reload count against the limit per minute after the reload")
+    @Test("after a reload, the limit per minute includes the refreshes from before the reload")
     func window() {
         let start = Clock.now
         func allowed(_ limit: Int, at seconds: [Int]) -> [Int] {

@@ -411,7 +411,7 @@ struct SetupMachineTests {
         #expect(seen == [true, false])
     }
 
-    @Test("a revert restores edited files and saves copies, but keeps a VPN program's nameservers")
+    @Test("a revert restores the originals, saves copies of edits, and keeps nameservers of a VPN")
     func edited() throws {
         for (kind, path) in [
             ("plain", "/etc/resolv.conf"), ("resolved", Paths.resolvedDropIn),

@@ -180,7 +180,8 @@ extension Decision {
     @ServiceLoop
     fileprivate func vendorsStep(_ now: Instant) -> ExplainStep {
         guard !plan.vendors.isEmpty else {
-            return ExplainStep("vendors", "not queried: vendors have addresses of host names only")
+            let why = "not queried: vendors get only A and AAAA queries for host names"
+            return ExplainStep("vendors", why)
         }
         let notes = plan.vendors.map { "\($0.client.name): \($0.standing(now))" }
         if let emptyVendor = plan.emptyVendor {

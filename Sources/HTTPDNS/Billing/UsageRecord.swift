@@ -205,10 +205,10 @@ package protocol UsageStore: AnyObject, Sendable {
     /// Changes the record of `vendor` under an exclusive lock; returns nil for an unknown record.
     ///
     /// - Parameters:
-    ///   - durably: selects the result if the storage cannot be opened: nil if true, a record
-    ///     in memory if false.
-    ///   - change: returns true if it changed the record. The closure can run on any thread, and
-    ///     after this function has returned nil.
+    ///   - durably: selects the result if the storage cannot be opened. If true, the result is nil;
+    ///     if false, the result is a record in memory.
+    ///   - change: returns true if it changed the record. The closure can run on any thread. After
+    ///     this function has returned nil, the closure can still run.
     @ServiceLoop
     func update(
         _ vendor: String,

@@ -30,7 +30,9 @@ package struct EndpointPool: Sendable, Hashable {
         /// Refusal of the account in a probe; nil after a later answer.
         var refusal: VendorError?
 
-        /// Consecutive probes that another server answered first.
+        /// Number of probes of the current server in which another server answered first.
+        ///
+        /// 0 after the current server has answered a probe first, and for all other servers.
         var lateTrials = 0
 
         /// Attempts in flight that had no answer when a hedged request started.

@@ -21,9 +21,9 @@ struct FairShare {
     ///
     /// - A client that is not proven cannot use the reserve of proven clients.
     /// - A proven client can use the reserves if it uses at most an eighth of the free units.
-    /// - Any other proven client must leave both reserves free, minus the units that unproven
-    ///   clients already use (`unproven`). If `unproven` is at least `reserve`, this proven client
-    ///   need not leave any unit free.
+    /// - Any other proven client must leave 2 × `reserve` − `unproven` units free. `unproven` is
+    ///   the number of units that unproven clients use. Exception: if `unproven` is at least
+    ///   `reserve`, the proven client can use both reserves.
     func admits(
         _ client: ClientNetwork,
         used: Int,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Leaky bucket for the CPU time that libcurl spends on a provider.
+/// Leaky bucket that limits the CPU time of libcurl for one vendor or one upstream.
+///
+/// ``TLSClient`` also has such a bucket for the TLS handshakes with each server.
 ///
 /// A server can use up CPU time by endless frames that belong to no reply (RFC 9113 §10.5), a reply
 /// in frames of one octet, and connections that end after the TLS handshake.
@@ -112,7 +114,7 @@ struct LoopBudget {
     }
 }
 
-/// CPU time meter for libcurl calls that read from a provider.
+/// CPU time meter for the libcurl calls that read from one vendor or one upstream.
 ///
 /// Charges a TLS handshake only if it fails, or if the connection ends without a reply, because a
 /// successful handshake can take more CPU time than the budget allows. Not isolated, because C code

@@ -13,7 +13,10 @@ struct NetworkState: Hashable, Sendable {
 
     static let maximumAddresses = 4096
 
-    /// Excludes interfaces without carrier, and bridges without a default route.
+    /// Usable addresses.
+    ///
+    /// Excludes addresses of interfaces that are not running (for example without carrier), and
+    /// addresses of bridges without a default route.
     var ways: Set<NetworkFact.Address> {
         let uplinks = Set(defaultRoutes.flatMap(\.interfaces))
         return addresses.filter { address in

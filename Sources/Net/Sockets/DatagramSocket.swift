@@ -73,7 +73,7 @@ package final class DatagramSocket {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }
 
-    /// Queues a datagram of `count` octets, all of which `write` writes.
+    /// Queues a datagram of `count` octets; `write` must fill all octets.
     package func send(
         octets count: Int,
         _ write: @ServiceLoop (inout MutableRawSpan) -> Void

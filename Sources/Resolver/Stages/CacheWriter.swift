@@ -43,9 +43,10 @@ final class CacheWriter {
     /// After this call, failures of queries in flight are not cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Replaces this writer at a reload.
+    /// Makes `cacheWriter` the successor of this writer at a reload.
     ///
-    /// This writer then caches only answers that are valid under the new settings.
+    /// Queries in flight continue to use this writer. After this call, this writer caches only
+    /// answers that are valid under the new settings.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = cacheWriter
         self.succession = succession

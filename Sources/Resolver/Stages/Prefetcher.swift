@@ -54,9 +54,10 @@ package final class Prefetcher {
 
     // MARK: - In demand
 
-    /// Refreshes the cached answer to `query`, after a cache hit has requested the refresh.
+    /// Refreshes the cached answer to `query`.
     ///
-    /// - Parameter client: client of the cache hit, with its limits; nil if there is none.
+    /// - Parameter client: client that got the cached answer; the limits of this client apply to
+    ///   the refresh. Nil if no client caused the refresh.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }

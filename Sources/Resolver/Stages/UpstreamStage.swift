@@ -92,10 +92,12 @@ package final class UpstreamStage {
         }
     }
 
-    /// Ends the query with `error`, `aliases` or `paused`.
+    /// Ends the query with `error`, or with an error that replaces `error`.
     ///
-    /// After a bad CNAME chain from another upstream, `aliases` replaces `error`, unless `error`
-    /// reports a limit or a missing server. `paused` replaces an outage that a pause caused.
+    /// - `aliases` replaces `error` if another upstream has returned a CNAME chain that loops or is
+    ///   too long. Exceptions are a limit of this machine, `withdrawn` and `noServer`.
+    /// - `paused` replaces `error` if `error` is a sign of an outage, an upstream is paused, and no
+    ///   upstream is in service.
     private func fail(_ query: PendingQuery, _ error: UpstreamError) {
         let isOfServer =
             switch error {

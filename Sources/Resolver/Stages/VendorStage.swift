@@ -207,7 +207,7 @@ package final class VendorStage {
         return .empty(empty)
     }
 
-    /// Forgets the names for which vendors recently returned an address or no address.
+    /// Forgets all recent replies of vendors: replies with an address, and empty replies.
     package func forget() {
         emptyReplies.removeAll()
         knownNames.removeAll()

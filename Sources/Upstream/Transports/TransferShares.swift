@@ -277,7 +277,8 @@ extension UpstreamTransfers {
         rejectWaiting()
     }
 
-    /// Rejects transfers of unproven clients that have waited 400 ms without a running transfer.
+    /// Rejects each transfer that has waited 400 ms, if its client is unproven and has no running
+    /// transfer.
     private func rejectWaiting() {
         let now = clocks.now()
         var rejected: [Transfer] = []

@@ -176,9 +176,10 @@ extension SetupMachine {
         try tree.put(file, at: path)
     }
 
-    /// Replaces backups of vpnc-script that contain the resolv.conf of setup.
+    /// Corrects the backups of resolv.conf that vpnc-script made while setup was applied.
     ///
-    /// When the VPN ends, vpnc-script writes its backup to resolv.conf.
+    /// When the VPN ends, vpnc-script writes its backup to resolv.conf. Without the correction,
+    /// resolv.conf would then again name the daemon.
     private func replaceCopies(_ original: FileState?, _ known: KnownServers) throws(Failure) {
         let directory = "/run/vpnc"
         for name in tree.names(in: directory) where name.hasPrefix("resolv.conf-backup") {
