@@ -55,7 +55,7 @@ struct AbandonedCallTests {
         #expect(occupied(client) == [0, 0, 0, 0, 0, 0])
     }
 
-    @Test("calls for one client's expired names leave half of the calls to other clients")
+    @Test("calls for the expired names of one client use at most half of `concurrent-calls`")
     @ServiceLoop
     func shares() async throws {
         world.script = { request in

@@ -150,7 +150,7 @@ struct BatchQueueTests {
     }
 
     @Test(
-        "clients with equally many calls keep their turns while clients with fewer calls go first"
+        "if clients with fewer calls go first, the other clients still take turns"
     )
     func keptTurns() throws {
         var queue = BatchQueue()
@@ -207,7 +207,7 @@ struct BatchQueueTests {
         }
     }
 
-    @Test("after a large reply, a client may have only one call in flight for a limited time")
+    @Test("for some time after a large reply, a client may have only one call in flight")
     func largeReplies() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 32)
@@ -229,7 +229,7 @@ struct BatchQueueTests {
         #expect(names(queue.nextBatch(shares, most: 1)) == ["a"])
     }
 
-    @Test("large replies limit at most 256 clients to one call in flight each, for up to 1 min")
+    @Test("large replies limit the calls of at most 256 clients, each for at most 1 min")
     func manyLargeReplies() {
         var shares = CallShares(of: 4)
         let start = Instant(nanoseconds: 0)

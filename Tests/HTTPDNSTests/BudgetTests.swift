@@ -181,7 +181,7 @@ struct BudgetTests {
         #expect(world.asked.count == 1)
     }
 
-    @Test("if the account is unchanged, calls before a reload count toward `calls-per-second`")
+    @Test("if the account is unchanged, `calls-per-second` includes the calls before a reload")
     @ServiceLoop
     func pacedSuccession() async throws {
         world.servers([:])
@@ -547,7 +547,7 @@ struct BudgetCountTests {
         #expect(other.usage(wallSeconds: midnight)?.unitsThisMonth == 2)
     }
 
-    @Test("after a crash, the count is at most 10 units or 0.1 % of the limit too high")
+    @Test("after a crash, the count is too high by at most 10 units and at most 0.1 % of the limit")
     func crash() {
         for (rule, block) in [
             (Budget.Rule(unitsPerDay: 500_000), 10), (Budget.Rule(unitsPerDay: 5_000), 5),
@@ -571,7 +571,7 @@ struct BudgetCountTests {
     }
 
     @Test(
-        "without a limit, a reservation has a tenth of the last second's units, at least 10 units"
+        "without a limit, a reservation is a tenth of the last second's units, but at least 10"
     )
     func busy() throws {
         let store = UsageMemory()
@@ -611,7 +611,7 @@ struct BudgetCountTests {
         #expect(stored == UInt64(spent))
     }
 
-    @Test("while the stored counts are unknown, the budget counts as spent, until a reset")
+    @Test("if the stored counts are unknown, a budget with a limit allows no call until a reset")
     func damaged() throws {
         let store = FaultyUsage(.damage)
         var budget = Budget(Budget.Rule(unitsPerDay: 10), vendor: "v", cheapest: 1, store: store)

@@ -58,7 +58,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "slow names that clients with forged addresses query do not delay a proven client",
+        "slow names of clients with forged addresses do not delay a proven client",
         arguments: [4, 32]
     )
     @ServiceLoop
@@ -239,7 +239,7 @@ struct ClientShareTests {
         for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
     }
 
-    @Test("if client A has spent its budget, A's queued name is sent only if client B waits for it")
+    @Test("with no budget left, a client's queued name is sent only if another client needs it")
     @ServiceLoop
     func spentWhileQueued() async throws {
         world.script = { request in

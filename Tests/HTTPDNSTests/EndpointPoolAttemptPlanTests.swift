@@ -67,7 +67,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.failed(0, .server, now: epoch + .milliseconds(200)) != nil)
     }
 
-    @Test("each request may last until the first request's timeout, even after the deadline")
+    @Test("each request of a call ends at the first request's timeout, even after the deadline")
     func ends() {
         var course = course(within: .milliseconds(500))
         let end = epoch + .seconds(2)

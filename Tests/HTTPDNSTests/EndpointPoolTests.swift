@@ -121,7 +121,7 @@ struct EndpointPoolTests {
         #expect(try attempt(&single, 1, .failed, times: 10).isEmpty)
     }
 
-    @Test("a failed call for a client's name counts only if a later probe fails")
+    @Test("a failed call for a client's name is a server failure only if a later probe fails")
     func suspicions() throws {
         var pool = try pool(2)
         let early = try begin(&pool, pool.primary)

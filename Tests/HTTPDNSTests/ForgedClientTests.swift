@@ -111,7 +111,7 @@ struct ForgedClientTests {
     }
 
     @Test(
-        "while no proven client uses the vendor, other clients may spend the whole budget and rate"
+        "without proven clients, other clients may use the whole budget and `calls-per-second`"
     )
     @ServiceLoop
     func alone() async throws {
@@ -132,7 +132,7 @@ struct ForgedClientTests {
         #expect(try await flood(client, 200) == 100)
     }
 
-    @Test("unproven clients get 3/4 of `calls-per-second` in one burst, but all of it on average")
+    @Test("unproven clients may use the whole `calls-per-second` on average, but 3/4 in a burst")
     @ServiceLoop
     func rate() async throws {
         world.servers([:])

@@ -83,7 +83,7 @@ struct PriceModelTests {
         #expect(PriceModel.unknown.maximum(isEmpty: true) == 1)
     }
 
-    @Test("a request without a reply costs 0 to all of its units; a refused request costs 0 units")
+    @Test("a request without a reply costs from 0 to all units; a refused request costs nothing")
     func fates() {
         let model = PriceModel(.family, weight: 8, emptyIsFree: true)
         let unknown = UnitRange(atLeast: 0, atMost: 16)

@@ -104,7 +104,7 @@ struct SkewTests {
         #expect(isNews)
     }
 
-    @Test("extreme clock values do not trap")
+    @Test("extreme clock values cause no crash")
     func absurd() {
         #expect(repair(0, vendor: .max, ours: -1) == .none)
         #expect(repair(.min, vendor: 5, ours: 0) == .none)

@@ -10,7 +10,7 @@ struct VendorCircuitBreakerTests {
     private let epoch = Instant(nanoseconds: 0)
     private let world = Simulation()
 
-    @Test("a timeout of a client's query counts only if a later probe also times out")
+    @Test("a timeout of a client's query is a failure only if a later probe also times out")
     func confirmed() {
         var silence = VendorCircuitBreaker(limit: 2)
         silence.lasted(since: epoch)

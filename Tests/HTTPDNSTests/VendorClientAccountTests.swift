@@ -134,7 +134,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("with a wrong key, one call and one probe of each server are sent in 5 min")
+    @Test("if the key is wrong, every 5 min one call is sent, and one probe to each server")
     @ServiceLoop
     func wrongKey() async throws {
         world.script = { [self] _ in refusal() }

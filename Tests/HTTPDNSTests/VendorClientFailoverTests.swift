@@ -89,7 +89,7 @@ struct VendorClientFailoverTests {
         #expect(failure.reason == .transport(.tls("expired")))
     }
 
-    @Test("timeouts of the current server count even if a hedged request was answered")
+    @Test("a timeout of the current server is a failure even if a hedged request was answered")
     @ServiceLoop
     func silentSwitch() async throws {
         world.servers([1: .silence(reused: true)])
