@@ -232,7 +232,7 @@ struct ServiceUnitsTests {
         #expect(try messages().isEmpty)
     }
 
-    @Test("an upstream at an address of the installed socket units is this daemon")
+    @Test("an upstream URL with an address of the installed socket units is an error")
     func ownSocket() throws {
         defer { try? FileManager.default.removeItem(at: root) }
         var environment = SettingsEnvironment()

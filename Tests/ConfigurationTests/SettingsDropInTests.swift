@@ -157,7 +157,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("the routes of a drop-in are added, and each route records its file and line")
+    @Test("the routes of a drop-in are added, with their file and line")
     func routes() throws {
         let loaded = try settings(
             isp + "routes: [{domains: [a.example], upstreams: [isp]}]",

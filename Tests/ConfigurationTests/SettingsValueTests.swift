@@ -92,7 +92,7 @@ struct SettingsValueTests {
         )
     }
 
-    @Test("each route records its line number")
+    @Test("the settings contain the file, line and column of each route")
     func places() throws {
         let loaded = try settings(
             of: isp + "routes:\n  - domains: [example.com]\n    upstreams: [isp]\n"

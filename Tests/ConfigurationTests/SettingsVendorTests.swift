@@ -60,7 +60,7 @@ struct SettingsVendorTests {
     }
 
     @Test(
-        "each cost hint names cheaper settings and their disadvantage",
+        "each cost hint suggests cheaper settings, and states their disadvantage",
         arguments: [
             ("kind: alibaba, account: 1", ["scheme: http, encryption: gcm"]),
             (
@@ -94,7 +94,7 @@ struct SettingsVendorTests {
         #expect(hints.contains { $0.contains("`answers: {aaaa: suppress}`") } == isAdvised)
     }
 
-    @Test("the hint that plain HTTP is cheaper warns that old answers can be replayed")
+    @Test("the hint to use plain HTTP warns that an attacker can replay older answers")
     func replays() throws {
         let hints = try settings(of: text("kind: alibaba, account: 1")).costHints(hasIPv6: true)
         let hint = try #require(hints.first { $0.contains("scheme: http") })
@@ -318,7 +318,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("the error for an option of another vendor kind names that kind")
+    @Test("the error for an option of another vendor kind lists the kinds that have the option")
     func misplacedKeys() {
         expectErrors(
             messages("kind: alibaba, account: 1, token: $number, conf: {}, schedul: on"),

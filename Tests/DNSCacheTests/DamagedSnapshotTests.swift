@@ -225,7 +225,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `a forged entry is rejected, or leaves a cache without faults`(
+    func `if the reader accepts a forged entry, the restored cache has no faults`(
         _ seed: UInt64
     ) throws {
         var random = Seeded(seed: seed)

@@ -197,7 +197,7 @@ struct MirrorTests {
     }
 
     @Test(
-        "if the kernel has no space for a copy, the cache retries after it has collected the hits"
+        "if the kernel has no space for a copy, the cache retries after it has read the hit counts"
     )
     func roomAgain() throws {
         mirror.room = 0

@@ -63,7 +63,9 @@ struct RotationTests {
     }
 
     @Test(arguments: 1...40)
-    func `with any number of addresses, each is first once and none is lost`(_ count: Int) throws {
+    func `each address is first in one of the replies, and each reply has all addresses`(
+        _ count: Int
+    ) throws {
         let table = TestTable(rotates: true)
         let all = (1...UInt32(count)).map { $0 }
         table.insert(try .addresses(Self.name, all.map { 0xC000_0200 | $0 }), at: 0)

@@ -26,7 +26,7 @@ struct AddressReachTests {
         "2001:0:a00:1::fefd:fdfc", "2001:0:102:304::f5ff:fffe", "2001:2::1", "5f00::1", "fc00::",
         "fdff::1", "fec0::1", "feff::1",
     ])
-    func `an address within one network is local`(_ text: String) throws {
+    func `an address that is reachable only in one network is local`(_ text: String) throws {
         #expect(try #require(IPAddress(text)).reach == .local)
     }
 
@@ -41,7 +41,7 @@ struct AddressReachTests {
         "2606:4700::1111", "3fff::1", "5eff::1", "5f01::1", "fbff::1", "fe7f::1", "fe00::1",
         "::fffe:10.0.0.1", "2003::10.0.0.1",
     ])
-    func `all other addresses are global`(_ text: String) throws {
+    func `a public address or an address for documentation is global`(_ text: String) throws {
         #expect(try #require(IPAddress(text)).reach == .global)
     }
 }

@@ -24,7 +24,7 @@ struct DifferentialTests {
     }
 
     @Test(.enabled(if: corpora != nil, "HTTPDNSD_CORPORA is not a folder"))
-    func `public corpora are parsed as by dnspython`() throws {
+    func `the messages of public corpora are parsed as dnspython parses them`() throws {
         try #require(Oracle.isInstalled, "CI needs python3-dnspython")
         let folder = URL(fileURLWithPath: try #require(Self.corpora))
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()

@@ -71,7 +71,7 @@ struct MessageTests {
         ("questions", [2, 0, 0, 0]), ("answers", [1, 1, 0, 0]), ("authorities", [1, 0, 1, 0]),
         ("additionals", [1, 0, 0, 1]), ("all", [65_535, 65_535, 65_535, 65_535]),
     ])
-    func `section counts must be exact`(case: (String, [Int])) {
+    func `a message with a wrong section count is refused`(case: (String, [Int])) {
         let counts = `case`.1
         let octets =
             header(counts[0], counts[1], counts[2], counts[3]) + hex("01 61 00 0001 0001")

@@ -43,7 +43,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "the search of data for an embedded private IPv4 address finds the address at any offset",
+        "a private IPv4 address that is embedded under the prefix is found at any offset in data",
         arguments: ["2001:db8:64::/96", "2001:db8::/32", "2001:db8:122:344::/64"]
     )
     func embedded(_ text: String) throws {

@@ -56,7 +56,7 @@ struct PlainReplyTests {
     ]
 
     @Test(arguments: plain)
-    func `the copied records are those of the decoded message`(_ answers: [Record]) throws {
+    func `the copy has the same records as the decoded message`(_ answers: [Record]) throws {
         let copied = try #require(Self.copy(Self.reply(answers)))
         #expect(copied.sections.message(to: Self.question)?.answers == answers)
         #expect(copied.ttls.lowerBound == answers.map(\.ttl).min())
@@ -159,7 +159,10 @@ struct PlainReplyTests {
     }
 
     @Test(arguments: [(126, true), (127, false)])
-    func `a name of another section has at most 127 pointers`(_ pointers: Int, _ isCopied: Bool) {
+    func `a reply is copied only if names after its answer section have at most 127 pointers`(
+        _ pointers: Int,
+        _ isCopied: Bool
+    ) {
         var octets = Self.reply([Self.address()]) { $0.edns = nil }
         octets[9] = 2
         // Each pointer leads to the pointer before it.

@@ -155,7 +155,10 @@ struct QueryViewTests {
     ]
 
     @Test(arguments: faulty)
-    func `other messages are refused with a reason`(_ query: RawQuery, _ expected: QueryFault) {
+    func `a message that is not a plain query is refused with a reason`(
+        _ query: RawQuery,
+        _ expected: QueryFault
+    ) {
         #expect(fault(of: query.octets) == expected)
     }
 

@@ -116,7 +116,7 @@ struct RecordDataTests {
             ("all", "FFFFFFFF", 0),
         ] as [(String, String, UInt32)]
     )
-    func `a TTL with its top bit set is zero (RFC 2181 §8)`(case: (String, String, UInt32)) throws {
+    func `a TTL above 2^31 - 1 is read as 0 (RFC 2181 §8)`(case: (String, String, UInt32)) throws {
         let octets = header(0, 1, 0, 0) + hex("00 0001 0001 \(`case`.1) 0004 C0000201")
         #expect(try read(octets).ttl == `case`.2)
     }

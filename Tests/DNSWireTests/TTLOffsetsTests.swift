@@ -6,7 +6,7 @@ import Testing
 @Suite("Offsets of TTLs")
 struct TTLOffsetsTests {
     @Test(arguments: 0...9)
-    func `offsets are read back unchanged, with and without an array`(_ count: Int) {
+    func `a list of offsets is read back unchanged, whatever its length`(_ count: Int) {
         let numbers = (0..<count).map { UInt16(0x1234 &* $0 &+ 45) }
         let offsets = TTLOffsets(numbers)
         #expect(Array(offsets) == numbers)

@@ -169,7 +169,7 @@ struct BudgetClaimTests {
     }
 
     @Test(arguments: [1, 4, 20])
-    func `on a new day, the advances before the first reply of Redis are within the budget`(
+    func `on a new day, machines may call before Redis replies, but stay within the budget`(
         count: Int
     ) {
         var engine = Engine()
@@ -194,7 +194,7 @@ struct BudgetClaimTests {
     }
 
     @Test(arguments: [Int.min, -1, 0, .max])
-    func `an implausible number of machines is limited`(members: Int) {
+    func `an implausible number of machines is replaced by a valid number`(members: Int) {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: members)
         claim.take([(10, 10), nil, nil], members: members, isSettled: true)
         #expect((1...FleetLimits.mostMembers).contains(claim.members))

@@ -116,7 +116,7 @@ struct FleetValueTests {
         #expect(text.hasPrefix("httpdnsd:{") && text.hasSuffix("}:v") && !text.contains("example"))
     }
 
-    @Test("a flush applies to older answers; a full list of flushes also applies to other names")
+    @Test("a flush applies to older answers; in a full list, the oldest flush applies to all names")
     func flushes() throws {
         let (name, other) = (try Name("www.example.com"), try Name("www.example.org"))
         var list = FlushList()

@@ -32,7 +32,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [(true, true), (true, false), (false, true)])
-    func `a timeout blames the reused connection, unless a billed request got a partial reply`(
+    func `a timeout is attributed to the reused connection, except after part of a billed reply`(
         isSentOnce: Bool,
         isAlive: Bool
     ) async throws {
@@ -65,7 +65,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [true, false])
-    func `a reply on a new connection closes older connections that are silent since then`(
+    func `a reply on a new connection closes older connections that sent no data in the meantime`(
         isSilent: Bool
     ) async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
