@@ -229,7 +229,7 @@ struct LogSinkTests {
         #expect(harness.logged().count == 1)
     }
 
-    @Test("lines that are dropped because the log reader is slow are counted")
+    @Test("if the log reader is slow, the dropped lines are counted")
     func dropped() {
         let (reader, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let destination = LogDestination { _, _ in

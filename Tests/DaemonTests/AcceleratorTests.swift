@@ -20,7 +20,7 @@ struct AcceleratorTests {
     }
 
     @Test(
-        "a reload to `required` is an error after failed acceleration, and a warning after `off`",
+        "a reload to `required` fails if acceleration failed, and warns if acceleration was `off`",
         arguments: [AccelerateSettings.Loopback.auto, .off]
     )
     @ServiceLoop

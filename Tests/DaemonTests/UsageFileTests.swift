@@ -66,7 +66,7 @@ struct UsageFileTests {
         return UsageFile.octets(["a": record])
     }
 
-    @Test("lines with the counts of other days have the format of vendor lines, for older daemons")
+    @Test("lines with the counts of other days have as many fields as older daemons expect")
     func otherDays() throws {
         var record = UsageRecord(day: today)
         record.add(UsageAmount(calls: 8, units: 9))

@@ -59,7 +59,7 @@ struct BusyPollTests {
     }
 
     @Test(arguments: 0..<8)
-    func `at most one poll per four quick queries is unsuccessful`(_ seed: UInt64) {
+    func `a worker has at most one unsuccessful poll per four quick queries`(_ seed: UInt64) {
         var state = seed
         var worker = Worker()
         var quick = 0

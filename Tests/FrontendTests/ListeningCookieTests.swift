@@ -86,7 +86,7 @@ struct ListeningCookieTests {
 
     @Test(arguments: [0, 1, 7, 9, 15, 41])
     @ServiceLoop
-    func `a cookie of invalid length is FORMERR, but ignored on loopback`(
+    func `a cookie of invalid length causes FORMERR, but is ignored on loopback`(
         _ count: Int
     ) throws {
         let octets = try Self.asking(

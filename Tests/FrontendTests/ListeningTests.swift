@@ -69,7 +69,10 @@ struct QueryValidationTests {
     ]
 
     @Test(arguments: cases, [true, false])
-    private func `each kind of message is classified`(_ example: Case, _ isAllowed: Bool) throws {
+    private func `each kind of message is accepted, answered with an error, or ignored`(
+        _ example: Case,
+        _ isAllowed: Bool
+    ) throws {
         var buffer = example.octets + [UInt8](repeating: 0xEE, count: 512)
         let count = example.octets.count
         let look = buffer.withMutableRawSpan { span in

@@ -425,7 +425,7 @@ struct LinkResolversTests {
         "proton0": .init(index: 6, isTunnel: true),
     ]
 
-    @Test("a link with more routing domains than the maximum takes all names")
+    @Test("if a link has more routing domains than the maximum, all names go to the link")
     func manyDomains() throws {
         func links(_ count: Int) -> [LinkResolvers] {
             let manager = Self.resolved(
@@ -452,7 +452,7 @@ struct LinkResolversTests {
         #expect(all.map(\.source) == [.resolvconf, .file])
     }
 
-    @Test("servers that the administrator set replace the servers of the network, but not of VPNs")
+    @Test("the administrator's servers replace the servers of the network, but not those of VPNs")
     func chosen() throws {
         let links = [
             LinkResolvers(.resolved, link: "", servers: [try Self.server("127.0.0.1")]),
@@ -476,7 +476,7 @@ struct LinkResolversTests {
         )
     }
 
-    @Test("packets to the servers for a VPN's names leave through the interface of the VPN")
+    @Test("packets to a VPN's DNS servers are sent through the VPN's interface")
     func bound() throws {
         let server = try Self.server("192.0.2.1")
         func link(_ name: String, _ source: LinkResolvers.Source, takesAll: Bool = false)
@@ -516,7 +516,7 @@ struct LinkResolversTests {
         #expect(try Self.server(text).address.isOwn)
     }
 
-    @Test("a link uses the first source of its settings; down links and local servers are ignored")
+    @Test("each link uses its first source; links that are down and local servers are ignored")
     func merged() throws {
         func link(_ source: LinkResolvers.Source, _ name: String, _ server: String) throws
             -> LinkResolvers

@@ -9,7 +9,7 @@ struct MemoryLimitTests {
     private static let unit = MemoryLimit.ofUnit
 
     @Test(
-        "the limit is memory.max; if this file is unreadable, a service uses the unit's limit",
+        "the limit is in memory.max; without memory.max, a service uses the limit of its unit",
         arguments: [
             ("0::/a.slice/b.service\n", "629145600\n", false, 629_145_600),
             ("0::/a.slice/b.service\n", "max\n", true, nil),

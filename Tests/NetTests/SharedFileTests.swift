@@ -19,7 +19,7 @@ struct SharedFileTests {
         return String(decoding: content, as: Unicode.UTF8.self)
     }
 
-    @Test("a new file gets the initial content; a second object keeps the content of the file")
+    @Test("a new file gets the initial content; an existing file keeps its content")
     func initial() throws {
         let file = SharedFile(path, initial: Array("first".utf8))
         #expect(try content(of: file) == "first")

@@ -27,7 +27,7 @@ struct ShortArrayTests {
     }
 
     @Test(arguments: 0..<8)
-    func `the chosen elements are removed`(_ chosen: Int) {
+    func `only the selected elements are removed`(_ chosen: Int) {
         var short = ShortArray(0..<3)
         short.removeAll { chosen & 1 << $0 != 0 }
         #expect(Array(short) == (0..<3).filter { chosen & 1 << $0 == 0 })

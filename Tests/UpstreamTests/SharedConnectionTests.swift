@@ -212,8 +212,10 @@ struct SharedConnectionTests {
         let client = Client(of: server.address, silent: 1)
         defer { client.stop() }
         let waiting = (1...3).map { _ in ServiceLoop.task { await client.ask(.query) } }
-        await Task.yield()
-        client.clock.advance(by: UpstreamLimits.fairWait)
+        while client.opened < 4 {
+            client.clock.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
         for query in waiting { #expect(await query.value) }
         #expect(client.opened == 4)
     }
