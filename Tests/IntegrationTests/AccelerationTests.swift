@@ -95,7 +95,7 @@ struct AccelerationTests {
     }
 
     @Test(
-        "with a query log, or if `allow` excludes a loopback address, the kernel answers no query"
+        "if queries are logged, or `allow` excludes a loopback address, the kernel answers no query"
     )
     func reloaded() throws {
         let upstream = try TestUpstream()

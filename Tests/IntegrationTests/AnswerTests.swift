@@ -4,7 +4,7 @@ import Testing
 @Suite("Answers to dig", .needs(.dig, .nsd, .curl), .hangLimit)
 struct AnswerTests {
     @Test(
-        "A and AAAA over UDP and TCP cost one vendor call in total",
+        "A and AAAA queries over UDP and TCP cause only one vendor call in total",
         .needs(.nginx, .openssl),
         arguments: VendorText.Channel.allCases
     )

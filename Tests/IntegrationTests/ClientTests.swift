@@ -130,10 +130,10 @@ struct ClientTests {
     @Test("dnspython's stub gets the right answers", .needs(.python3, .dnspython))
     func dnspython() throws { try check(.dnspython, texts: true) }
 
-    @Test("lookup of Node (getaddrinfo) gets the right answers", .needs(.node))
+    @Test("Node's `lookup` (getaddrinfo) gets the right answers", .needs(.node))
     func nodeLookup() throws { try check(.nodeLookup) }
 
-    @Test("resolve of Node (c-ares) gets the right answers", .needs(.node))
+    @Test("Node's `resolve` (c-ares) gets the right answers", .needs(.node))
     func nodeResolve() throws { try check(.nodeResolve, texts: true) }
 
     @Test("Java's InetAddress gets the right answers", .needs(.java))
@@ -244,7 +244,7 @@ struct ClientTests {
     @Test("dnspython uses the search list", .needs(.python3, .dnspython))
     func dnspythonSearch() throws { try checkSearch(.dnspython) }
 
-    @Test("lookup of Node uses the search list", .needs(.node))
+    @Test("Node's `lookup` uses the search list", .needs(.node))
     func nodeSearch() throws { try checkSearch(.nodeLookup) }
 
     @Test("Java's InetAddress uses the search list", .needs(.java))

@@ -89,7 +89,7 @@ struct ControlTests {
         #expect(end.errors.contains("\(first.socket): another process listens there"))
     }
 
-    @Test("a call of a client that disconnected while the daemon was stopped is not executed")
+    @Test("if clients disconnect while the daemon is stopped, only their oneway calls are executed")
     func lateCall() throws {
         let daemon = try TestDaemon(unusedUpstream)
         daemon.program.send(SIGSTOP)

@@ -112,7 +112,7 @@ struct CostTests {
         try daemon.stop()
     }
 
-    @Test("a hit, and the AAAA query after an empty A answer, count as saved calls")
+    @Test("a saved call is counted for a hit, and for an AAAA query after an empty A answer")
     func avoided() throws {
         let harness = try ProgramHarness()
         for _ in 0..<3 { _ = try harness.daemon.dig("www.example.com", "A") }

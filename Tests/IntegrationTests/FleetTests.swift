@@ -64,7 +64,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("different secrets or groups, or `share: off`, prevent sharing; `status` counts machines")
+    @Test("machines with different secrets or groups, or with `share: off`, do not share answers")
     func separated() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness(
@@ -156,7 +156,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("if the Redis server fails, clients get answers; when it is back, the daemon reconnects")
+    @Test("while the Redis server fails, clients get answers; afterwards, the daemon reconnects")
     func lost() throws {
         var redis: TestRedis? = try TestRedis()
         let port = try #require(redis?.port)
@@ -194,7 +194,7 @@ struct FleetTests {
     }
 
     @Test(
-        "the daemon does not use a Redis server that refuses its commands",
+        "the daemon does not use a Redis server that refuses the daemon's commands",
         arguments: [
             (["replicaof", "127.0.0.1", "1"], ["replicaof", "no", "one"], "READONLY"),
             (["config", "set", "maxmemory", "1"], ["config", "set", "maxmemory", "0"], "OOM"),
@@ -375,7 +375,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("a reload can begin, change and end the use of a fleet")
+    @Test("a reload can change the Redis server, and can switch off the fleet")
     func reload() throws {
         let (one, two) = (try TestRedis(), try TestRedis())
         let fleet = try FleetHarness(

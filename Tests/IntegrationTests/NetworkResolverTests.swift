@@ -218,7 +218,7 @@ private final class ScriptedBus: Sendable {
 struct NetworkResolverTests {
     private static let settings = "upstreams: [{name: network, from: network}]"
 
-    @Test("VPN names are queried only at the VPN servers; for 5 s after the VPN ends, nowhere")
+    @Test("a VPN's names go only to the VPN's servers, and to no server for 5 s after the VPN ends")
     func routing() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.resolved, in: links.machine, links.scratch)
@@ -334,7 +334,7 @@ struct NetworkResolverTests {
         #expect(queries.astray.isEmpty)
     }
 
-    @Test("the daemon uses new servers from the files of openresolv, and from the file in `from`")
+    @Test("the daemon uses new servers in openresolv's files, and in the file that `from` names")
     func files() throws {
         let links = try TwoLinks()
         try TwoLinks.shell(

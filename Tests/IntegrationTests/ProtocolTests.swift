@@ -100,7 +100,7 @@ struct ProtocolTests {
         try daemon.stop()
     }
 
-    @Test("a reply has reserved bits and AD cleared, and RD and CD copied (RFC 6840 §5.7)")
+    @Test("a reply copies RD and CD, and clears AD and the reserved bits (RFC 6840 §5.7)")
     func flags() throws {
         let daemon = try TestDaemon(unusedUpstream)
         for (flags, expected) in [

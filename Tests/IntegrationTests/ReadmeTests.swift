@@ -111,7 +111,7 @@ struct ReadmeTests {
     @Test("each block of commands in README.md has a test")
     func count() throws { #expect(try Self.blocks().count == 5) }
 
-    @Test("the commands to build, run and install work")
+    @Test("the commands for the demo and for the installation work")
     func two() throws {
         let machine = try Machine()
         try run(
@@ -236,7 +236,7 @@ struct ReadmeTests {
         "CREDENTIALS_DIRECTORY=/etc/httpdnsd nohup httpdnsd >/run/log 2>&1 &"
         + " until httpdnsctl status >/dev/null 2>&1; do :; done"
 
-    @Test("the commands that use and operate an installed daemon work as documented")
+    @Test("with an installed daemon, the documented commands for use and operation work")
     func work() throws {
         let machine = try Machine()
         let upstream = try installed(machine)

@@ -340,7 +340,7 @@ struct ReloadTests {
         try fixture.daemon.stop()
     }
 
-    @Test("a reload changes allow, log and hosts, and lists settings that need a restart")
+    @Test("a reload applies `allow`, `log` and `hosts`, and lists settings that need a restart")
     func options() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]\n"

@@ -30,9 +30,7 @@ struct ResolveCountTests {
         )
     }
 
-    @Test(
-        "if the vendor's API is silent, `bill` waits for the timeout once per minute and access key"
-    )
+    @Test("if the vendor's API does not reply, `bill` waits only once per minute and access key")
     func silent() throws {
         let scratch = try Scratch()
         let proxy = try Socket(.stream, bound: true)

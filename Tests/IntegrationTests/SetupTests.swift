@@ -100,7 +100,7 @@ struct SetupTests {
     }
 
     @Test(
-        "after apply getaddrinfo uses the daemon; revert restores every octet",
+        "after `setup apply`, getaddrinfo uses the daemon; a revert restores every octet",
         arguments: [
             ("nobody", "printf '\(before)' > /etc/resolv.conf; chmod 640 /etc/resolv.conf"),
             (

@@ -128,9 +128,7 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test(
-        "`status` shows which sockets are from systemd; `listen` need not contain their addresses"
-    )
+    @Test("`status` shows which sockets are from systemd, even if `listen` omits their addresses")
     func origins() throws {
         let passed = try HeldSockets()
         let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:0", passing: passed.all)

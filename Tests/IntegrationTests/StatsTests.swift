@@ -35,7 +35,7 @@ struct StatsTests {
         Sample(Array(RawMessage.query("www.example.com").dropLast(2)), 1, "invalid", "formerr"),
     ]
 
-    @Test("the counters by source, RCODE and transport each count every query once")
+    @Test("each group of counters (by source, RCODE or transport) counts every query once")
     func partition() throws {
         let harness = try ProgramHarness()
         var sources: [String: Int] = [:]

@@ -80,7 +80,7 @@ struct UsageTests {
         try second.stop()
     }
 
-    @Test("two daemons count at least the billed units and obey the budget, even after kill -9")
+    @Test("even after kill -9, two daemons count all billed units and obey the budget")
     func bounds() throws {
         let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
         let limit = 501

@@ -45,7 +45,7 @@ private final class NotifySocket: Sendable {
 @Suite("Watchdog notifications depend on health checks", .hangLimit)
 struct WatchdogTests {
     @Test(
-        "the daemon answers its own queries whatever `allow` permits, and does not count them",
+        "the daemon answers its own queries even if `allow` excludes them, and does not count them",
         arguments: ["127.0.0.0/8", "192.0.2.0/24"]
     )
     func answers(_ allowed: String) throws {
