@@ -36,7 +36,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "if a name has only A records, NODATA for AAAA has their TTL, within `negative-ttl`",
+        "NODATA for AAAA has the TTL of the A records, limited to the range of `negative-ttl`",
         arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
     )
     @ServiceLoop
@@ -93,7 +93,7 @@ struct AnswerTests {
         #expect(harness.asked.count { $0.whom.hasPrefix("alibaba") } == 2)
     }
 
-    @Test("after an A query, AAAA skips a vendor without addresses, but not a vendor that failed")
+    @Test("the AAAA query after an A query skips vendors without addresses, but not failed vendors")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {
         let harness = try ResolverHarness(.tencent, .alibaba)

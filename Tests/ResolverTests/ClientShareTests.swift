@@ -110,14 +110,14 @@ struct ClientShareTests {
         await expectVendor(harness)
     }
 
-    @Test("if a client's limit prevents the vendor call, an early fallback's answer is not cached")
+    @Test("if a client's limit prevents the vendor call, a `fallback-after` answer is not cached")
     func early() async throws {
         let harness = try harness(.sealed, fallbackAfter: .milliseconds(400))
         #expect(try await attack(harness, for: .milliseconds(850)) == ["upstream"])
         await expectVendor(harness)
     }
 
-    @Test("during an early fallback for one client, another client gets the vendor's answer")
+    @Test("while `fallback-after` applies to one client, another client gets the vendor's answer")
     func joinsEarlyFallback() async throws {
         let upstream = ScriptedUpstream(after: .milliseconds(150))
         let harness = try harness(.sealed, upstream: upstream, fallbackAfter: .milliseconds(400))
@@ -134,7 +134,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "in place of a protected vendor's answer, only a protected vendor's answer is cached",
+        "if a client's limit prevents a call, only a protected next vendor's answer is cached",
         arguments: [(.tencent, true), (.sealed, false)] as [(Account, Bool)]
     )
     func nextVendor(_ next: Account, isCached: Bool) async throws {
@@ -145,7 +145,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "if one call is prevented and the next vendor has no address, no fallback answer is cached"
+        "if a call is prevented and the next vendor's answer is empty, no fallback answer is cached"
     )
     func emptyNextVendor() async throws {
         let harness = try harness(next: .tencent)

@@ -38,7 +38,7 @@ struct DNS64Tests {
         #expect(harness.vendors[0].statistics.tries == 8)
     }
 
-    @Test("if a PTR record is stale, the reply with the CNAME of DNS64 has EDE 3 and is not cached")
+    @Test("a DNS64 reply with a stale PTR record has EDE 3 and is not cached")
     @ServiceLoop
     func stalePointer() async throws {
         var answers = AnswerPolicy()

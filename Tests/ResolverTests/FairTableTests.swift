@@ -227,7 +227,7 @@ struct FairTableTests {
 
     @Test(arguments: ["failure", "repetition"])
     @ServiceLoop
-    func `unanswered names do not limit a client of an upstream that drops no queries`(
+    func `if an upstream drops no queries, unanswered names do not limit a client`(
         _ value: String
     ) async {
         let questions = Questions()

@@ -37,7 +37,7 @@ struct OverloadTests {
 
     @Test(arguments: [true, false])
     @ServiceLoop
-    func `a plain upstream replaces an upstream that ends under load after 10 to 14 s`(
+    func `a plain upstream takes over 10 to 14 s after an upstream fails under load`(
         _ closes: Bool
     ) async {
         let harness = OverloadHarness()

@@ -90,7 +90,7 @@ struct LatencyHistogramTests {
     @Test(arguments: [
         0, 1, 7, 8, 9, 15, 16, 17, 100, 1_000, 12_345, 999_999, 4_800_000, 33_000_000, 67_108_863,
     ])
-    func `a single value is every quantile`(_ microseconds: Int) {
+    func `if there is only one value, every quantile is this value`(_ microseconds: Int) {
         let sum = Self.sum([microseconds])
         #expect(sum.count == 1)
         #expect(sum.longest == UInt64(microseconds))

@@ -27,7 +27,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "a call that a vendor rejects because of the time is repeated once with the time in `Date`",
+        "if a vendor rejects a call's time, the call is repeated once with the time from `Date`",
         arguments: [
             (.alibaba, 3_600), (.alibaba, -3_600), (.alibaba, 700),
             // Without TLS, the client corrects a clock error of at most 10 min.

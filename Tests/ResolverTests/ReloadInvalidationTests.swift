@@ -401,7 +401,7 @@ struct ReloadInvalidationTests {
 
     private static let inside = IPv4Address(value: 0xC0A8_0107)
 
-    @Test("if a route lost its `upstreams`, a restart does not restore their private addresses")
+    @Test("a restart does not restore private addresses from `upstreams` that the route has lost")
     @ServiceLoop
     func privateRoute() throws {
         let fixture = Fixture()
@@ -459,9 +459,7 @@ struct ReloadInvalidationTests {
 
     // MARK: - NAT64
 
-    @Test(
-        "with `savesCalls`, a new NAT64 prefix removes no synthesized or empty answers of vendors"
-    )
+    @Test("a new NAT64 prefix keeps vendors' synthesized and empty answers only with `savesCalls`")
     @ServiceLoop
     func prefix() throws {
         let prefix = try #require(IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })

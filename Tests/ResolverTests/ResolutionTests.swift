@@ -183,12 +183,12 @@ struct ResolutionTests {
     ]
 
     @Test(arguments: positive)
-    private func `only the records that answer the query remain`(_ example: Case) throws {
+    private func `an answer keeps only the records that answer the query`(_ example: Case) throws {
         try check(example)
     }
 
     @Test(arguments: negative)
-    private func `only the records of the denial remain`(_ example: Case) throws {
+    private func `a denial keeps only the SOA and, with DO, its proof`(_ example: Case) throws {
         try check(example)
     }
 

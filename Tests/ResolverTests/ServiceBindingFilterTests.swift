@@ -266,8 +266,9 @@ struct ServiceBindingFilterTests {
 
     @Test(arguments: [RecordType.https, .svcb])
     @ServiceLoop
-    func `mode block answers NODATA for names with a vendor route`(_ type: RecordType) async throws
-    {
+    func `in mode block, an HTTPS or SVCB query for a name with a vendor gets NODATA`(
+        _ type: RecordType
+    ) async throws {
         let harness = try ResolverHarness(
             .tencent,
             upstream: .binding([.https("www.example.org")]),

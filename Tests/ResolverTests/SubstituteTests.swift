@@ -191,9 +191,7 @@ struct SubstituteTests {
         #expect(entry() == nil, sourceLocation: sourceLocation)
     }
 
-    @Test(
-        "removal of a hint does not make a plain upstream's HTTPS answer usable as a stale answer"
-    )
+    @Test("even after removal of its hint, a plain upstream's HTTPS record is never a stale answer")
     func hints() async throws {
         let harness = try harness(answers: AnswerPolicy()) { (message) throws(UpstreamError) in
             message.answers = [.https(Self.target, hint: [198, 51, 100, 1])]
@@ -204,7 +202,7 @@ struct SubstituteTests {
         await expectNoStaleAnswer(harness, question, after: 60)
     }
 
-    @Test("an HTTPS answer with hints from a substitute is never used as a stale answer")
+    @Test("an HTTPS record with hints from a substitute is never used as a stale answer")
     func hintsOfSubstitute() async throws {
         let harness = try ResolverHarness(
             .tencent,
@@ -320,7 +318,7 @@ struct SubstituteTests {
     // MARK: - Queries
 
     @Test(
-        "without a fallback, an unproven client's query that gets no call fails with `isCrowded`",
+        "without a fallback, an unproven client's crowded query fails with `isCrowded`",
         arguments: [Account.json, .sealed],
         [false, true]
     )
@@ -340,7 +338,7 @@ struct SubstituteTests {
         #expect(harness.kept(Self.target).isEmpty)
     }
 
-    @Test("if A fails because plain upstreams must not get the name, the vendor's AAAA is cached")
+    @Test("if plain upstreams must not get the name, A fails, but the vendor's AAAA is cached")
     func otherFamily() async throws {
         let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = Known(v4: ["192.168.0.1"], v6: ["2001:db8::101"])

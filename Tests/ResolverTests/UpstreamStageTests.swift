@@ -95,7 +95,7 @@ struct UpstreamStageTests {
 
     @Test(arguments: [(UpstreamError.crowded, 1), (.clientCrowded, 2)])
     @ServiceLoop
-    func `an unproven client gets a query of its own if only the first client is at a limit`(
+    func `if only the first of two unproven clients is at a limit, the second gets its own query`(
         error: UpstreamError,
         count: Int
     ) async throws {
@@ -212,7 +212,7 @@ struct UpstreamStageTests {
     }
 
     @Test(
-        "the EDE reports a CNAME loop, unless the other upstream is at a limit or has no server",
+        "the EDE reports a CNAME loop, unless the query could not be sent to the other upstream",
         arguments: [
             (.exhausted("no socket"), "too many queries in flight", false),
             (.noServer("no server"), "no server", false),
