@@ -51,7 +51,7 @@ struct ControlPlacesTests {
     }
 
     @Test(arguments: 1...3)
-    func `a limit of one to three connections still serves one client`(_ total: Int) {
+    func `with a limit of one to three connections, one client is still served`(_ total: Int) {
         var places = ControlPlaces(total: total)
         #expect(places.connect(1000) == true)
         #expect(places.beginStream(1000) == true)

@@ -113,7 +113,7 @@ struct AlibabaRefusalTests {
     }
 
     @Test(arguments: Alibaba.Code.allCases)
-    func `a fault causes any error code with status`(_ code: Alibaba.Code) throws {
+    func `a fault can cause each error code, with its HTTP status`(_ code: Alibaba.Code) throws {
         let emulator = try RunningEmulator("--fault", "error=\(code.rawValue):first:1")
         let reply = try emulator.get("/100000/d?host=www.a.com")
         #expect(reply.status == code.status)

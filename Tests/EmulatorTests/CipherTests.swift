@@ -53,7 +53,7 @@ struct CipherTests {
             ("padding of another key", "87ae992c1321f299da3c0210a9900ae7"),
         ]
     )
-    func `an invalid DES message is undecryptable`(_ label: String, _ hex: String) throws {
+    func `an invalid DES message cannot be decrypted`(_ label: String, _ hex: String) throws {
         let octets = try #require(Hex.decode(hex))
         #expect(throws: Cipher.Failure.undecryptable) { try Cipher.des.open(octets, key: desKey) }
     }

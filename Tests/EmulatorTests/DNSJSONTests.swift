@@ -18,7 +18,7 @@ struct DNSJSONTests {
         + #""data":"ns.example.com. hostmaster.example.com. 1 3600 600 86400 60"}]}"#
 
     @Test(arguments: ["", "&type=1", "&type=A", "&type=a", "&type=TYPE1", "&cd=0&do=false&type=1"])
-    func `the queried type is a number or a mnemonic, by default A`(_ parameters: String) throws {
+    func `a type is a number or a mnemonic, and A is the default`(_ parameters: String) throws {
         let emulator = try RunningEmulator()
         let reply = try emulator.get("/resolve?name=www.example.com" + parameters)
         #expect(

@@ -41,7 +41,7 @@ struct FaultTests {
     }
 
     @Test(arguments: [401, 403, 429, 500, 503])
-    func `a status is sent, with Retry-After for 429 and 503`(_ code: Int) throws {
+    func `the fault sends its status, and Retry-After with 429 and 503`(_ code: Int) throws {
         let emulator = try RunningEmulator("--fault", "status=\(code)")
         let reply = try emulator.ask("www.example.com", "", "--fail")
         #expect(reply.exit == 22)  // CURLE_HTTP_RETURNED_ERROR
@@ -106,7 +106,8 @@ struct FaultTests {
     }
 
     @Test(arguments: [Cipher.aes, .des])
-    func `faults corrupt the encryption`(_ cipher: Cipher) throws {
+    func `after an encryption fault, the client cannot decrypt the answer`(_ cipher: Cipher) throws
+    {
         let emulator = try RunningEmulator()
         let key = Array((cipher == .aes ? "1234567890123456" : "testkey1").utf8)
         let dn = Hex.encode(try cipher.seal(Array("www.example.com".utf8), key: key))

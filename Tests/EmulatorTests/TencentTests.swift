@@ -81,7 +81,7 @@ struct TencentTests {
     }
 
     @Test(arguments: documented)
-    func `AES and DES transport the same answers`(_ example: Example) throws {
+    func `with AES and with DES, the decrypted answer is as documented`(_ example: Example) throws {
         let emulator = try RunningEmulator(options: example.options)
         let text = Array(example.names.utf8)
         for (cipher, name, key) in [
@@ -106,7 +106,11 @@ struct TencentTests {
             ("empty-ttl", ",0", ""),
         ]
     )
-    func `a missing family has four forms`(_ form: String, _ timed: String, _ bare: String) throws {
+    func `the option selects one of four forms for a missing address family`(
+        _ form: String,
+        _ timed: String,
+        _ bare: String
+    ) throws {
         let emulator = try RunningEmulator("--missing-family", form)
         let name = "four.example.com"
         #expect(try emulator.ask(name, "&type=addrs&ttl=1").text == "192.0.2.4,60-" + timed)

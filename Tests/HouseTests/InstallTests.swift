@@ -284,7 +284,7 @@ struct InstallTests {
         #expect(try tree.text(settings) == "mine\n")
     }
 
-    @Test("the installed settings begin with a notice of the resolvers that see all names")
+    @Test("the installed settings first name the resolvers that see all names")
     func firstSettings() throws {
         let lines = try Repository.text("config/minimal.yaml").split(
             separator: "\n",

@@ -81,7 +81,7 @@ struct DoctorTests {
         #expect(found.map { "\($0.name) \($0.value)" }.joined(separator: ", ") == expected)
     }
 
-    @Test("the names of the checks, which scripts use, are unchanged")
+    @Test("the checks keep the names that scripts use")
     func names() {
         #expect(
             Check.all.map(\.name) == [

@@ -465,9 +465,7 @@ struct ProgramTests {
         #expect(refused.errors.contains("nothing listens on \(dead)\nhint: "))
     }
 
-    @Test(
-        "httpdnsctl exits with 3 if the daemon closes the connection, with 1 if a reply is invalid"
-    )
+    @Test("if the daemon disconnects, httpdnsctl exits with 3; after an invalid reply, with 1")
     func nonsense() async throws {
         let closing = try ScriptedDaemon { _ in .close }
         defer { closing.stop() }
@@ -554,7 +552,7 @@ struct ProgramTests {
         )
     }
 
-    @Test("settings, routes and log-level print their replies")
+    @Test("`settings`, `routes` and `log-level` print the daemon's replies")
     func inspection() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }

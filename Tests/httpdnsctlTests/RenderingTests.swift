@@ -185,7 +185,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("`top` prints tables; the table of fallbacks counts each reason")
+    @Test("`top` prints tables, with a column for each reason of a fallback")
     func counts() {
         let plain = Palette(isEnabled: false)
         #expect(
@@ -380,7 +380,7 @@ struct RenderingTests {
         #expect(BillText.render(reply, plain).contains("unknown (timed out)\n"))
     }
 
-    @Test("prove shows the cost, each step, and the expected result of a step that did not agree")
+    @Test("prove shows the cost and each step, with the expected result if the step does not agree")
     func proved() throws {
         #expect(
             ProveText.plan(Samples.proved)

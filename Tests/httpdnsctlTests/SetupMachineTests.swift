@@ -315,7 +315,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("setup removes the temporary file of a journal that an interrupted run left")
+    @Test("setup removes the temporary journal file that an interrupted run left")
     func unfinishedJournal() throws {
         for next in ["apply", "revert", "apply again"] {
             let root = try Self.root("plain")
@@ -338,7 +338,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("if resolv.conf was changed, setup fails; with --force, this file is the new original")
+    @Test("if resolv.conf was changed, setup fails; --force makes the changed file the original")
     func changedSince() throws {
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
@@ -537,7 +537,7 @@ struct SetupMachineTests {
     }
 
     @Test(
-        "if systemd-resolved no longer runs, a revert replaces the link to its stub file by a file"
+        "if systemd-resolved no longer runs, a revert replaces the link to the stub file by a file"
     )
     func leftoverLink() throws {
         let root = try Self.root("resolved")
