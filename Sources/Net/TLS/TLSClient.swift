@@ -114,7 +114,7 @@ package final class TLSClient {
             let connection = TLSConnection(stream, engine) { [weak self] session in
                 self?.keep(session, for: place)
             }
-            defer { handshakeTime = connection.handshakeTime }
+            defer { handshakeTime = connection.chargedTime }
             try await connection.handshake(deadline: deadline)
             connection.onSilentEnd = { [weak self] in self?.chargeUnanswered($0, to: place) }
             return connection

@@ -7,12 +7,15 @@ package final class TLSConnection: OctetStream {
 
     private var keepSession: (@ServiceLoop (TLSClient.Session) -> Void)?
 
-    private(set) var handshakeTime: Duration = .zero
+    /// CPU time of the handshake, and of reading messages without data.
+    private(set) var chargedTime: Duration = .zero
 
-    /// Called when the connection closes before data arrived.
-    var onSilentEnd: (@ServiceLoop (_ handshakeTime: Duration) -> Void)?
+    /// Called when the connection closes before data arrived, or after too many control messages.
+    var onSilentEnd: (@ServiceLoop (_ chargedTime: Duration) -> Void)?
 
     private var isFlushing = false
+
+    private var hasData = false
 
     private var octetsWithoutData = 0
 
@@ -51,7 +54,7 @@ package final class TLSConnection: OctetStream {
         while true {
             let start = Clock.threadTime
             let step = engine.handshake()
-            handshakeTime += Clock.threadTime - start
+            chargedTime += Clock.threadTime - start
             do throws(SocketError) {
                 try await flush(deadline: deadline)
                 switch step {
@@ -80,12 +83,16 @@ package final class TLSConnection: OctetStream {
             await Task.yield()
         }
         while true {
+            let isFlood = octetsWithoutData > Self.controlLimit / 8
+            let start = isFlood ? Clock.threadTime : .zero
             let step = engine.read(upTo: limit)
+            let time = isFlood ? Clock.threadTime - start : .zero
             try await flush(deadline: deadline)
             switch step {
             case .done(let octets):
                 octetsWithoutData = max(0, octetsWithoutData - Self.octetsPerData * octets.count)
-                onSilentEnd = nil
+                if octetsWithoutData > 0 { chargedTime += time }
+                hasData = true
                 // Session tickets precede the first data (RFC 8446 §4.6.1).
                 if let keep = keepSession, let session = engine.session {
                     keepSession = nil
@@ -93,7 +100,9 @@ package final class TLSConnection: OctetStream {
                 }
                 return octets
             case .wantsInput:
+                chargedTime += time
                 guard octetsWithoutData <= Self.controlLimit else {
+                    hasData = false
                     throw .broken("the server sends control messages but no data")
                 }
                 // Accepts an end without close_notify, because each DNS message has a length field.
@@ -125,7 +134,7 @@ package final class TLSConnection: OctetStream {
             _ = try? stream.attemptWrite(farewell, farewell.indices)
         }
         stream.close()
-        onSilentEnd?(handshakeTime)
+        if !hasData { onSilentEnd?(chargedTime) }
         onSilentEnd = nil
     }
 
