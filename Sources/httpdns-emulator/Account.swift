@@ -20,7 +20,7 @@ struct Account: Sendable, Equatable {
         case volcengineID = "volcengine-id"
         case volcengineSecret = "volcengine-secret"
 
-        /// Demo value; for Baidu and Volcengine, the value in the vendor documents.
+        /// Demo value; the demo values of Baidu and Volcengine are from the vendor documents.
         var demo: String {
             switch self {
             case .id: "12345"

@@ -54,7 +54,7 @@ final class Bill: Sendable {
 /// Source: price pages of the vendors on 2026-11-23; not confirmed by an invoice.
 struct Rate: Sendable, Equatable {
     enum Unit: Sendable, Equatable {
-        /// Bills each address family that has an address, for each name and each client address.
+        /// For each name and client address, bills each address family that has an address.
         case answer
         /// Bills each name with an address in a requested family.
         case name
@@ -79,7 +79,7 @@ struct Rate: Sendable, Equatable {
     /// Rule of AliDNS (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).
     static let alidns = Rate(unit: .request, http: 1, https: 5)
 
-    /// Rule for vendors with unknown or no billing: Tencent, Volcengine and DNS in JSON.
+    /// Rule for Tencent, Volcengine and DNS in JSON: their billing is unknown, or they are free.
     static let request = Rate(unit: .request, http: 1, https: 1)
 }
 
@@ -112,7 +112,8 @@ struct Charge: Sendable {
     /// - An item for one address family has the record type of this family.
     /// - An item for a name has the record type of the first family with an address.
     /// - An item for a request has the first name, and the record type of the first family in which
-    ///   this name has an address. If the name has no address, the first queried family is used.
+    ///   this name has an address. If the name has no address, the item has the record type of the
+    ///   first queried family.
     func items(for names: [String], in zone: Zone, isHTTPS: Bool, isRefused: Bool) -> [Item] {
         let counted: [(name: String, family: Family?)] =
             switch rate.unit {

@@ -209,7 +209,7 @@ private struct Signals {
     /// libdispatch stops a source that has no reference.
     private let sources: [any DispatchSourceSignal]
 
-    /// Returns when all signals are registered: libdispatch loses earlier signals.
+    /// Returns when all signals are registered: a signal before its registration is lost.
     init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         var sources: [any DispatchSourceSignal] = []

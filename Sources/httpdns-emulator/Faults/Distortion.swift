@@ -42,7 +42,7 @@ struct Distortion: Sendable, Equatable {
 struct Damage: Sendable {
     var distortion = Distortion()
     private(set) var error: String?
-    /// Faults of the encoded response and the connection, in order.
+    /// Faults of the encoded response and the connection, in the order in which they apply.
     private var later: [Fault.Kind] = []
 
     init(_ kinds: [Fault.Kind]) {

@@ -32,7 +32,7 @@ struct Fault: Sendable, Equatable {
         case every(Int)
         case first(Int)
         case name(String)
-        /// True for this path; a fault without a path condition applies only to lookups.
+        /// True if the call has this path. A fault without this condition applies only to lookups.
         case path(String)
         case probability(Double)
     }
@@ -116,7 +116,9 @@ extension Fault {
         return kind
     }
 
-    /// `CODE[,SECONDS]`; SECONDS is for Retry-After, by default 1 for 429 and 503.
+    /// Parses `CODE[,SECONDS]`; SECONDS is the value of Retry-After.
+    ///
+    /// If SECONDS is omitted, the statuses 429 and 503 get the value 1; the others have no field.
     private static func status(_ text: String) -> Kind? {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard (1...2).contains(parts.count), let code = Int(parts[0]), (200...599).contains(code)

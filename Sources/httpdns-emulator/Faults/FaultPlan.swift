@@ -15,7 +15,7 @@ final class FaultPlan: Sendable {
 
     private let state: Lock<State>
 
-    /// With equal seeds, the condition `probability` selects the same calls.
+    /// The seed determines which calls the condition `probability` selects.
     init(_ faults: [Fault], seed: UInt64) {
         state = Lock(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
     }
@@ -26,7 +26,7 @@ final class FaultPlan: Sendable {
 
     var texts: [String] { state.withLock { $0.entries.map(\.fault.text) } }
 
-    /// Counts a call for each fault with matching name and path; returns the faults to apply.
+    /// Increments `seen` of each fault whose name and path match; returns the faults to apply.
     ///
     /// `names` must be in lower case.
     func firing(path: String, names: [String], isLookup: Bool) -> [Fault] {

@@ -22,7 +22,9 @@ struct Parameters: Sendable {
 }
 
 extension StringProtocol {
-    /// True for at most 253 octets in labels of letters, digits, hyphens and underscores.
+    /// True if the text has at most 253 octets, and labels of at most 63 octets.
+    ///
+    /// A label may have only letters, digits, hyphens and underscores.
     var isHostName: Bool {
         utf8.count <= 253
             && utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

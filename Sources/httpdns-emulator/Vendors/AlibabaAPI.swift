@@ -3,7 +3,7 @@ import Foundation
 
 /// RPC interface of Alibaba: `GetResolveCountSummary` (document 30122), with signature 1.0.
 ///
-/// Not tested with a live account. The counts ignore the period in the call.
+/// Not tested with a live account. The period in the call has no effect on the counts.
 struct AlibabaAPI: Vendor {
     var account = Account()
     let bill: Bill

@@ -34,7 +34,9 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns the reply: aliases, then the records of their last target, or an SOA record.
+    /// Returns the reply: first the aliases, then the records of the last target.
+    ///
+    /// If there are no such records, the reply has an SOA record.
     ///
     /// The RCODE of the reply is the RCODE for the last target (RFC 6604 §3).
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {

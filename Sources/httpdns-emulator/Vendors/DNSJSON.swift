@@ -46,7 +46,7 @@ struct DNSJSON: Vendor {
     struct Question: Sendable {
         var name: String
         var type: Int
-        /// Only copied to the reply.
+        /// Flag CD; the emulator only copies this flag to the reply.
         var checkingDisabled = false
         var subnet: String?
         var client: String

@@ -85,7 +85,9 @@ struct Zone: Sendable {
         return chain
     }
 
-    /// Returns the addresses of one family after all aliases; the longest matching subnet wins.
+    /// Follows the aliases of a name, and returns the addresses of one family.
+    ///
+    /// If several subnets contain the client, only the addresses of the longest subnet are returned.
     func answer(_ name: String, _ family: Family, for client: Address?) -> Answer {
         let chain = chain(name)
         let found = chain.end.flatMap(owner).flatMap { records[$0] } ?? []

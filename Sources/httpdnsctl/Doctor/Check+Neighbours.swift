@@ -80,7 +80,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Smallest clock error, in seconds, that causes a warning; each vendor accepts up to 15 min.
+    /// Smallest clock error, in seconds, that causes a warning.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

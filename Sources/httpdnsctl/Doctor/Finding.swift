@@ -44,7 +44,7 @@ struct Check: Sendable {
         look(facts).map { Finding(check: name, state: $0.state, what: $0.what, fix: $0.fix) }
     }
 
-    /// In the order of the report.
+    /// All checks, in the order of the report.
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, proxy, nameCache, getaddrinfo, containers,

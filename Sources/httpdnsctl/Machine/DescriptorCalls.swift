@@ -3,7 +3,7 @@ import Glibc
 
 /// Reads to the end of the file, or until more than `limit` octets are read.
 ///
-/// - Returns: the octets, and the error number of a failed call, otherwise 0.
+/// - Returns: the octets and the error number; the error number is 0 if no call failed.
 func readAll(_ descriptor: Int32, limit: Int) -> (octets: [UInt8], error: Int32) {
     var octets: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)

@@ -39,7 +39,7 @@ enum VendorText {
             }
         }
         let title =
-            budget.shared == true ? "budget of the fleet, counting only this machine: " : "budget: "
+            budget.shared == true ? "this machine's use of the fleet's budget: " : "budget: "
         return title + uses.joined(separator: ", ") + beyond
             + "; the day ends in \(Units.seconds(budget.dayEndsSeconds))"
     }

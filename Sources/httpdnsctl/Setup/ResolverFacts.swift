@@ -94,8 +94,8 @@ struct ResolverFacts: Sendable {
 extension ResolverFacts {
     /// Collects the facts about this machine as it would be without the setup.
     ///
-    /// - Parameter seesSetup: for a file that setup wrote, and whose original is lost: true to use
-    ///   its present content, false to use a default content.
+    /// - Parameter seesSetup: applies to a file that setup wrote, if its original content is lost.
+    ///   True selects the present content, and false a default content.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

@@ -71,8 +71,8 @@ extension SetupMachine {
     /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases.
     /// - If resolv.conf has no nameserver except the daemon, or is a link to a file that no program
     ///   maintains, resolv.conf gets the last known servers of the network.
-    /// - If no server of the network is known, resolv.conf gets public resolvers, unless it is the
-    ///   original file or a link to a file that a program maintains.
+    /// - If no server of the network is known, resolv.conf gets public resolvers. Exception:
+    ///   resolv.conf is the original file, or a link to a file that a program maintains.
     ///
     /// - Returns: a note about the servers that were written; nil if no servers were written, or
     ///   only servers of present leases.
@@ -143,7 +143,8 @@ extension SetupMachine {
 
     /// Returns the file to which resolv.conf leads; nil if no program maintains this file.
     ///
-    /// If no program maintained the file at the time of the setup, returns the file if it exists.
+    /// Exception: if no program maintained the file at the time of the setup, the function returns
+    /// nil only if the file does not exist.
     private func restoredTarget(_ facts: ResolverFacts, _ journal: SetupJournal) -> String? {
         guard facts.resolvConf.kind == .link else { return Paths.resolvConf }
         guard let manager = ResolverOwner(placedBy: facts),

@@ -63,8 +63,8 @@ struct SetupMachine {
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // Records the directory of the journal as created by setup, even if an interrupted
-            // earlier run created the directory.
+            // A revert removes the directories in `directories`. The list contains the journal's
+            // directory even if an interrupted earlier run created this directory.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
