@@ -85,7 +85,7 @@ struct EvictionTests {
             }
         }
         // One insertion can move at most 32 fresh entries with hits to the head of the ring. So
-        // eviction removes at least one entry in 33.
+        // eviction removes at least one of 33 examined entries.
         #expect(lost < 400)
         #expect(table.faults() == [])
         #expect(table.numbers.evictions > 90_000)

@@ -91,7 +91,8 @@ struct NameHashTests {
 
     @Test
     func `chosen questions spread over buckets like random questions`() {
-        // With a random hash, no bucket would have more entries than 16 plus four times the mean.
+        // With a random hash, each bucket would have at most four times the mean number of entries,
+        // plus 16.
         for (label, questions) in Self.families {
             let distinct = Set(questions)
             for seed in Self.seeds {

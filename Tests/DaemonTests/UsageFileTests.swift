@@ -197,7 +197,7 @@ struct UsageFileTests {
         #expect(throws: UsageStoreError.self) { try file.reset("a", today: today) }
     }
 
-    @Test("a clock that is years ahead does not remove the counts of other vendors")
+    @Test("while the clock is years ahead, a call of one vendor does not remove another's counts")
     func clockAhead() throws {
         let folder = try #require(folder)
         let file = UsageFile(directory: folder.path)

@@ -119,7 +119,8 @@ struct AlibabaV1Tests {
             let reply = try emulator.get("/100000/\(path)?" + query)
             #expect(reply.status == 200)
             #expect(reply.text.contains("192.0.2.20"))
-            // The signature does not cover client address and families, so both can be added.
+            // The signature does not cover the parameters `query` and `ip`, so the test can add
+            // these parameters.
             #expect(try emulator.get("/100000/\(path)?\(query)&query=6&ip=1.1.1.1").status == 200)
         }
         #expect(try emulator.calls().channels == ["alibaba-v1-signed": 4])

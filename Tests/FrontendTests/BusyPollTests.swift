@@ -59,7 +59,7 @@ struct BusyPollTests {
     }
 
     @Test(arguments: 0..<8)
-    func `a worker has at most one unsuccessful poll per four quick queries`(_ seed: UInt64) {
+    func `a worker polls without result at most once per four quick queries`(_ seed: UInt64) {
         var state = seed
         var worker = Worker()
         var quick = 0

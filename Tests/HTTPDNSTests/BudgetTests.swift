@@ -340,7 +340,7 @@ struct BudgetCountTests {
             #expect(budget.usage(wallSeconds: midnight)?.callsToday == 9)
             #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == 9)
             #expect(spendAll(&budget, at: midnight) == 1)
-            // If the wrong clock showed this day, one call of the day was already made.
+            // If the wrong clock showed the day after `midnight`, that day already has one call.
             let first = wrong == midnight + day ? 9 : 10
             #expect(spendAll(&budget, at: midnight + day) == first)
         }

@@ -147,7 +147,7 @@ struct VendorClientTrialTests {
     func queuedSilence() async throws {
         world.script = { _ in .silence() }
         let time = try #require(try await queueTime())
-        // A probe of both servers began 50 ms after the start of the lookup, and lasts 1.3 s.
+        // The probe begins 50 ms after the lookup, queries both servers, and takes 1.3 s.
         #expect(time == .milliseconds(1_400))
     }
 

@@ -61,7 +61,8 @@ private let house: [Room] = [
         imports: "ArgumentParser Configuration Control Daemon DaemonLog Glibc Locks Logging Net"
     ),
     Room("httpdnsctl", floor: 10, imports: "ArgumentParser CLinux Control DNSWire Glibc"),
-    // Shares no code with the daemon, because tests cannot detect an error in common code.
+    // The emulator shares only `Locks` with the daemon, because tests cannot detect errors in
+    // shared code.
     Room(
         "httpdns-emulator",
         floor: 10,

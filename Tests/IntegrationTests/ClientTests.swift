@@ -53,7 +53,7 @@ private final class Machine: Sendable {
         )
     }
 
-    /// With one attempt per query, because retries would hide failures.
+    /// Returns a resolv.conf with one attempt per query, because retries would hide failures.
     static func resolver(_ options: String, search: String? = nil) -> String {
         """
         nameserver 127.0.0.1

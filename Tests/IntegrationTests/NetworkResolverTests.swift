@@ -180,7 +180,10 @@ private final class ScriptedBus: Sendable {
 
     func stopService() throws { _ = try service.stop() }
 
-    /// Sets properties, given as their number, then name, type and value of each property.
+    /// Sets properties.
+    ///
+    /// - Parameter properties: the number of properties, then their names, types and values, in the
+    ///   format of `busctl`.
     func set(_ properties: [String], isNew: Bool = false) throws {
         let member = isNew ? "AddProperties" : "UpdateProperties"
         try call([member, "sa{sv}", scripted.interface] + properties)

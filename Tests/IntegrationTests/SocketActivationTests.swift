@@ -273,8 +273,8 @@ struct SocketActivationTests {
         let daemon = try Child("setpriv", command, passing: sockets.all)
         _ = try daemon.line(with: "not listening on 127.0.0.1:53")
         _ = try daemon.line(with: "answering on ")
-        // Both settings have the address 127.0.0.1:53; the first by default. But the daemon has no
-        // socket for this address, as if the socket unit had failed.
+        // The daemon has no socket for 127.0.0.1:53, as if the socket unit had failed. But this
+        // address is in the default of `listen`, and in the second setting below.
         let address = "127.0.0.1:\(sockets.port)"
         for listen in ["", "listen: [\"\(address)\", \"127.0.0.1:53\", \"[::1]:53\"]"] {
             _ = try write(listen)

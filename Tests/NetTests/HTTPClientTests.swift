@@ -690,7 +690,8 @@ struct HTTPClientTests {
         let first = await failure(of: request, deadline: Clock.now + .milliseconds(500))
         #expect(first == .timedOut(reused: false))
         #expect(server.octetsSent > 0)
-        // Only a request sent in the first half of its 500 ms can show a silent connection.
+        // A request that times out shows a silent connection only if it was sent in the first half
+        // of its 500 ms. On a busy machine, it can be sent later.
         let provider = try #require(client.providers[request.provider])
         let pool = try provider.group(for: request).pool
         for _ in 0..<10 where !pool.isSilent(server.address) {

@@ -32,7 +32,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [(true, true), (true, false), (false, true)])
-    func `a timeout is attributed to the reused connection, except after part of a billed reply`(
+    func `a timeout counts against the reused connection, unless part of a billed reply arrived`(
         isSentOnce: Bool,
         isAlive: Bool
     ) async throws {

@@ -192,8 +192,8 @@ struct NetworkWatchTests {
         let (watch, changes) = try await network.watch()
         try network.ip("addr del 192.0.2.7/24 dev eth0")
         var iterator = changes.makeAsyncIterator()
-        // With its address, the link also loses the default route; the kernel sends no message
-        // about this.
+        // When the link loses its address, it also loses the default route. The kernel sends no
+        // message about the lost route.
         #expect(
             await iterator.next()?.parts
                 == ["lost 192.0.2.7 on eth0", "lost default route via 192.0.2.1 on eth0"]

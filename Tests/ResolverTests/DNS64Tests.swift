@@ -83,7 +83,7 @@ struct DNS64Tests {
         #expect(sources.sorted() == ["1 httpdnsd", "2 upstream/scripted"])
     }
 
-    @Test("if the A query of DNS64 is evicted, other clients of the AAAA query get AAAA records")
+    @Test("if one client's A query for DNS64 is evicted, another client still gets AAAA records")
     @ServiceLoop
     func eviction() async throws {
         let harness = try limitedHarness(after: .milliseconds(1_200))

@@ -145,11 +145,10 @@ private final class OverloadHarness {
     }
 }
 
-/// Upstream that closes all its connections when it gets a query while it is resolving 512 dead
-/// names.
+/// Upstream that resolves at most 512 dead names at a time.
 ///
-/// Queries of closed connections still count, because the upstream continues to resolve them, like
-/// Unbound.
+/// If the upstream gets a further query, it closes all its connections. Like Unbound, the upstream
+/// continues to resolve the dead names of closed connections, so these names still count.
 private final class ClosingUpstream: Forwarding {
     enum State { case answering, closing, silent }
 

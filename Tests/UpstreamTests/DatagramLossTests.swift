@@ -85,8 +85,8 @@ struct DatagramLossTests {
         #expect(harness.asked.count == 10 * (servers == 1 ? 3 : 4))
     }
 
-    /// A resolver such as Unbound answers all queries for a name when it has resolved the name, the
-    /// latest query first.
+    /// When a resolver such as Unbound has resolved a name, it answers all queries for this name;
+    /// the first reply is for the newest query.
     @Test(arguments: [false, true])
     @ServiceLoop
     func `a late reply is no loss, even if the server answers the repetition first`(

@@ -561,8 +561,8 @@ struct SetupPlanTests {
         try root.write("", to: manager)
         try root.write("", to: "/run/systemd/system/x")
         let isResolved = manager.hasPrefix("/run/systemd/resolve")
-        // With systemd-resolved, dhclient followed the symbolic link /etc/resolv.conf, which leads
-        // to the file.
+        // With systemd-resolved, /etc/resolv.conf is a symbolic link, so dhclient wrote to the
+        // target of the link.
         let file = isResolved ? "/run/systemd/resolve/stub-resolv.conf" : "/etc/resolv.conf"
         try root.write("search lan\nnameserver 192.0.2.1\n", to: file)
         if isResolved { try root.link("/etc/resolv.conf", to: ".." + file) }

@@ -78,8 +78,8 @@ struct Code {
         while line > 0 {
             line -= 1
             guard let indentation = indentation(line), !lines[line].isEmpty else { continue }
-            // The scope opens at a less indented line, or, if the signature has several lines, at a
-            // line with the same indentation.
+            // The line that opens the scope is less indented. Exception: if a signature has several
+            // lines, its first line has the same indentation as its last line.
             guard indentation < least || (indentation == least && closes(head)) else { continue }
             if isType(line) { return head }
             head = line

@@ -26,7 +26,8 @@ final class ProgramHarness: Sendable {
     /// Routes example.com to the vendor.
     ///
     /// - Parameters:
-    ///   - firstFaults: faults of an additional first server of the vendor.
+    ///   - firstFaults: if not empty, the vendor has an additional server with these faults, which
+    ///     is its first server.
     ///   - route, vendor: further YAML. The default `route` disables `fallback-after`, because the
     ///     emulated vendor may need more than the daemon's default of 400 ms on a loaded machine.
     ///   - options: arguments of the emulator.

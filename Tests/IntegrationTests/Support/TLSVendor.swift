@@ -163,7 +163,7 @@ final class TLSHarness: Sendable {
     /// Routes example.com to the vendor.
     ///
     /// - Parameters:
-    ///   - certificate: names in the server's certificate; if nil, the right names.
+    ///   - certificate: names in the server's certificate; if nil, the names of the vendor.
     ///   - trusted: authority that the daemon trusts; if nil, the issuer of the certificate.
     ///   - hasFile: true if `ca-file` names the authority, false if `SSL_CERT_FILE` does.
     ///   - extra: further YAML of the vendor.

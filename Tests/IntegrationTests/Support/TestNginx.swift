@@ -156,7 +156,9 @@ final class Authority: Sendable {
         )
     }
 
-    /// Issues a certificate; with `isExpired`, its validity ends at its issue (RFC 5280 §4.1.2.5).
+    /// Issues a certificate (RFC 5280 §4.1.2.5).
+    ///
+    /// If `isExpired` is true, the certificate expires at the moment of its issue.
     func issue(
         _ title: String,
         for names: [String],

@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Net
 
-/// Server that sends to the first client without end.
+/// Server that floods its first client with data.
 final class FloodServer: Sendable {
     enum Flood: Sendable {
         /// KeyUpdate messages (RFC 8446 §4.6.3).

@@ -35,7 +35,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Returns the words of the next line; nil, without consuming a line, at the end of the step.
+    /// Returns the words of the next line; at the end of the step, returns nil and reads no line.
     mutating func wordsOfStep() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["STEP", "SCENARIO_END"].contains(words[0]) else { return words }
@@ -43,7 +43,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Returns the words of the next line; nil, without consuming a line, at the section's end.
+    /// Returns the words of the next line; at the section's end, returns nil and reads no line.
     mutating func wordsOfSection() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["SECTION", "ENTRY_END"].contains(words[0]) else { return words }
