@@ -180,10 +180,7 @@ private final class ScriptedBus: Sendable {
 
     func stopService() throws { _ = try service.stop() }
 
-    /// Sets properties.
-    ///
-    /// - Parameter properties: the number of properties, then their names, types and values, in the
-    ///   format of `busctl`.
+    /// - Parameter properties: their number, then the name, type and value of each property.
     func set(_ properties: [String], isNew: Bool = false) throws {
         let member = isNew ? "AddProperties" : "UpdateProperties"
         try call([member, "sa{sv}", scripted.interface] + properties)

@@ -87,7 +87,7 @@ struct Zone: Sendable {
 
     /// Follows the aliases of a name, and returns the addresses of one family.
     ///
-    /// If several subnets contain the client, only the addresses of the longest subnet are returned.
+    /// If several subnets contain the client, returns only the addresses of the smallest subnet.
     func answer(_ name: String, _ family: Family, for client: Address?) -> Answer {
         let chain = chain(name)
         let found = chain.end.flatMap(owner).flatMap { records[$0] } ?? []
