@@ -6,7 +6,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
     /// The process lacks CAP_BPF or CAP_NET_ADMIN, or bpf(2) is forbidden.
     case forbidden(what: String)
 
-    /// Older than Linux 6.6, which added TCX, or without BPF on network devices.
+    /// The kernel is older than Linux 6.6, which added TCX, or has no BPF on network devices.
     case tooOld
 
     /// `why` is the last line of the BPF verifier's log, or empty.

@@ -110,7 +110,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable {
         package var entries = 0
 
-        /// Number of answers of the BPF program until the latest read of its hit counters.
+        /// Number of answers of the BPF program, as of the latest read of its hit counters.
         package var answers: UInt64 = 0
 
         package var isSuspended = false

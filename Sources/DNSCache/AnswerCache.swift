@@ -128,7 +128,9 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by source number; `map` copies now, so that the next hit need not (copy on write).
+    /// Hits by source number.
+    ///
+    /// `map` copies the array now; otherwise, the next hit would copy it (copy on write).
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing

@@ -131,7 +131,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if another answer matches some of the same queries.
+    /// Returns true if a query can match both this answer and another cached answer.
     ///
     /// The mirror cannot choose between two answers, so the table offers neither of them.
     private func hasRival(_ reference: Int) -> Bool {

@@ -153,7 +153,9 @@ extension AnswerTable {
         }
     }
 
-    /// Prefers an entry without a recent hit, then a stale entry, then the nearest to the tail.
+    /// Removes an entry without a recent hit; if there is none, a stale entry; else a fresh entry.
+    ///
+    /// Of several such entries, removes the entry nearest to the tail.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

@@ -27,7 +27,7 @@ package struct AnswerTable: ~Copyable {
 
     var offers: [UInt64] = []
 
-    /// Octets of a typical entry, for the maximum size of the index.
+    /// Octets of a typical entry; determines the maximum size of the index.
     private static var expectedEntry: Int { 144 }
 
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
@@ -186,7 +186,7 @@ package struct CacheHit: Sendable, Equatable {
 
     package let rcode: UInt8
 
-    /// No answer records: NODATA if the RCODE is 0.
+    /// True if the entry has no answer records; with RCODE 0, the entry is NODATA.
     package let isEmpty: Bool
 
     package let isTruncated: Bool

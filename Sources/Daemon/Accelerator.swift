@@ -126,7 +126,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Returns the error with which the next start would fail with these settings; nil for none.
+    /// Returns the error that a start with these settings would cause; nil for none.
     ///
     /// A reload does not load the BPF program.
     func fault(startingWith settings: Settings) -> StartError? {

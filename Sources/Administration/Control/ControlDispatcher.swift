@@ -64,7 +64,7 @@ package struct ControlDispatcher: Sendable {
 
     // MARK: - Private
 
-    /// Octets of a reply above which the daemon returns free memory to the system.
+    /// After a reply with more octets, the daemon returns free memory to the system.
     private static let longOctets = 1024 * 1024
 
     private struct Unsent: Error {

@@ -176,7 +176,7 @@ package final class ControlServer {
                 "too many calls with `more` are in progress: at most \(places.streams) in total, "
                 + "and \(places.streamsPerUser) for each user except root"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Closes this connection, so that another client can connect for a call with one reply.
+            // Closes this connection, to free its place for clients that need only one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }

@@ -225,7 +225,7 @@ extension MetricsReport {
             numbers.append(
                 (
                     "network_change_age_seconds", .gauge,
-                    "Time since the last network change or resume", age
+                    "Time since the last network change or resume from sleep", age
                 )
             )
         }

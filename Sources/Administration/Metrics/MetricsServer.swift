@@ -5,18 +5,18 @@ internal import Net
 
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
-/// Above the limit of connections, the server closes the oldest connection without a request in
-/// progress, or else the oldest connection.
+/// Above the limit of connections, the server closes the oldest connection that has no request in
+/// progress. If all connections have a request, the server closes the oldest connection.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {
         var connections = 16
 
-        /// Exceeds `connections`, because the task of a closed connection still waits for its turn
-        /// in the ``ManagementQueue``.
+        /// Maximum number of tasks; higher than `connections`, because the task of a closed
+        /// connection can still wait in the ``ManagementQueue``.
         var tasks: Int { 2 * connections }
 
-        /// Usual intervals of scrapers are shorter.
+        /// Longer than the usual intervals of scrapers.
         var idle = Duration.seconds(90)
 
         var arrival = Duration.seconds(5)

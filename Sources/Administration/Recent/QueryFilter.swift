@@ -14,7 +14,7 @@ struct QueryFilter: Sendable {
     private var slower: UInt32?
     init() {}
 
-    /// - Parameter names: valid sources besides ``QuerySource``.
+    /// - Parameter names: valid sources in addition to ``QuerySource``.
     /// - Throws: `invalidArgument` for invalid or unknown values.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
         if let text = request.name { name = try ControlHandler.name(text, "name") }

@@ -52,7 +52,7 @@ extension ControlHandler {
         }
     }
 
-    /// Limits of one part of `dump`; the octets are those of the records as text.
+    /// Limits of one part of `dump`: number of entries, and octets of their records as text.
     private static let dumpedTogether = (entries: 256, octets: 1 << 20)
 
     package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {

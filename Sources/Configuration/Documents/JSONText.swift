@@ -45,7 +45,9 @@ enum JSONText {
 extension YAMLNode {
     var isTyped: Bool { literal != nil }
 
-    /// Copy in which each scalar that needs no quotes is plain, and so gets its JSON type.
+    /// Copy in which each scalar that needs no quotes is plain.
+    ///
+    /// So `5` and `true` become a JSON number and a Boolean.
     var typed: YAMLNode {
         var copy = self
         switch content {

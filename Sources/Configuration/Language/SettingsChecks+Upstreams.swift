@@ -187,8 +187,8 @@ extension Settings {
         return Self.listener(of: listen + passed, receiving: other, environment.isLocal)
     }
 
-    /// Describes the first upstream server that is one of the sockets that systemd passed to this
-    /// daemon; nil for none.
+    /// Describes the first upstream server that is this daemon itself, with a socket that systemd
+    /// passed; nil for none.
     package func loop(through passed: [SocketAddress]) -> String? {
         for upstream in upstreams {
             for server in upstream.servers {

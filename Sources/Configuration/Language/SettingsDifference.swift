@@ -22,7 +22,7 @@ extension Settings {
         changes(to: new, listing: .max).listed
     }
 
-    /// Returns the first `limit` differences and the number of the others.
+    /// Returns the first `limit` differences, and the number of further differences.
     package func changes(
         to new: Settings,
         listing limit: Int

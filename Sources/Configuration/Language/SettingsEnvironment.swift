@@ -6,9 +6,10 @@ package import Net
 
 /// Properties of the process and the machine that affect the settings.
 ///
-/// At the start of the daemon, functions with an initial value keep this value, except
-/// `memoryLimit`. The initial values cause no error or warning, and a slow disk cannot delay the
-/// start. Functions whose names begin with `may` return false only if the answer is certainly no.
+/// At the start of the daemon, all functions with an initial value except `memoryLimit` keep this
+/// value: it causes no error or warning, and does not access the disk, which may be slow.
+///
+/// Functions whose names begin with `may` return false only if the answer is certainly no.
 package struct SettingsEnvironment: Sendable {
     package var credentialsDirectory: String?
 

@@ -11,7 +11,7 @@ struct SettingsKind<Value: Sendable>: Sendable {
 
     let write: @Sendable (Value) -> YAMLNode
 
-    /// JSON Schema, which accepts all values that `read` accepts, and few other values.
+    /// JSON Schema; accepts all values that `read` accepts, and few values that `read` rejects.
     var schema = SettingsSchema.string()
 
     /// Combines the values of two files; by default, returns the value of the later file.

@@ -87,7 +87,7 @@ package enum SettingsLimits {
     static let hostsFiles = 0...32
     static let hostAddresses = 1...64
 
-    /// The name in each answer is compared with all entries.
+    /// At most 256, because the name of each answer is compared with all entries.
     static let probes = 0...256
 
     static let port = 1...65_535

@@ -24,7 +24,7 @@ struct YAMLNode: Sendable {
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
-        /// Sequence of which a ``YAMLReader/Taker`` has consumed all items.
+        /// Sequence whose items a ``YAMLReader/Taker`` has consumed.
         case taken
 
         case refused

@@ -8,8 +8,8 @@ package struct AnswerSettings: Sendable, Equatable {
     package var aaaa = Family.keep
     package var order = Order.asReceived
 
-    /// If empty, the daemon measures the addresses of all names with a route to vendors, at port
-    /// 443.
+    /// If empty, the daemon measures the connect time to port 443, for the addresses of all names
+    /// that have a route to vendors.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {

@@ -17,7 +17,7 @@ package struct FleetSettings: Sendable, Equatable {
     package var user: String?
     package var password: SecretSetting?
 
-    /// Required, so in checked settings nil only if `--check` could not read the credential.
+    /// Required; nil in checked settings means that `--check` could not read the credential.
     package var secret: SecretSetting?
 
     /// Machines of one group share answers.
@@ -145,7 +145,8 @@ extension FleetSettings {
         .option("timeout", \.timeout, .duration(SettingsLimits.fleetTimeout)) {
             """
             Time limit for one reply of the Redis server. After three consecutive timeouts, \
-            clients do not wait for the Redis server until this server answers a probe in time.
+            clients no longer wait for the Redis server. They wait again after this server has \
+            answered a probe in time.
             """
         },
         .option(

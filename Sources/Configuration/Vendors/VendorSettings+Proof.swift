@@ -129,7 +129,7 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copies of these settings, one for each other channel of the vendor.
+    /// Copies of these settings, one for each channel of the vendor that these settings do not use.
     ///
     /// If a copy lacks the key of its channel, `vendor()` throws, and the caller skips the copy.
     private var otherChannels: [VendorSettings] {

@@ -8,7 +8,7 @@ package struct FleetStatus: Codable, Sendable, Equatable {
     /// Nil if not connected.
     package var server: String?
 
-    /// Latest change of `state` (RFC 3339); nil if off.
+    /// Time of the latest change of `state` (RFC 3339); nil if the fleet is off.
     package var since: String?
 
     package var lastError: String?

@@ -82,7 +82,7 @@ package enum SnapshotError: Error, Equatable {
 
     case checksum(at: Int)
 
-    /// Unknown kind, or wrong place.
+    /// Block of an unknown kind, or in the wrong place.
     case strangeBlock(at: Int)
 
     case badBlock(at: Int)

@@ -48,8 +48,8 @@ extension NAT64Prefix {
 
     /// Returns the address that DNS64 synthesizes for an A record.
     ///
-    /// Returns nil for addresses that are never a valid answer, and with the well-known prefix for
-    /// all addresses that are not global (RFC 6052 §3.1).
+    /// Returns nil for addresses that are never a valid answer. The well-known prefix must embed
+    /// only global addresses (RFC 6052 §3.1), so with this prefix, returns nil for all others.
     package func synthesize(_ address: IPv4Address) -> IPv6Address? {
         switch IPAddress.v4(address).reach {
         case .global: embed(address)
@@ -107,7 +107,8 @@ extension NAT64Prefix {
 
     /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
-    /// A wrong length can match by chance, so the most frequent prefix wins; in a tie, `current`.
+    /// A wrong length can match by chance, so the result is the most frequent prefix. If several
+    /// prefixes are equally frequent, the result is `current` or the first prefix.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

@@ -8,7 +8,7 @@ package enum WireLimits {
     /// RFC 1035 §2.3.4.
     package static let labelOctets = 63
 
-    /// Name with the root label (RFC 1035 §2.3.4).
+    /// Maximum octets of a name with its root label (RFC 1035 §2.3.4).
     package static let nameOctets = 255
 
     /// Maximum octets of a message: the TCP length field has 16 bits (RFC 1035 §4.2.2).

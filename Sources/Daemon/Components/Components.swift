@@ -152,7 +152,7 @@ package enum StartError: Error, CustomStringConvertible {
 
     /// The second address already has listeners, and overlaps the first address.
     case listenBeside(SocketAddress, SocketAddress)
-    /// Sockets of systemd use the same port at the addresses in the array.
+    /// The address overlaps the addresses in the array, at which systemd listens.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)

@@ -35,7 +35,7 @@ final class HostsFiles {
 
     private var known: Set<String> = []
 
-    /// Faults because of which names are missing or out of date.
+    /// Faults that cause missing or outdated names.
     private(set) var problems: [String] = []
 
     private(set) var staleFile: String?

@@ -194,7 +194,7 @@ extension Daemon {
         }
     }
 
-    /// An address that already failed before the reload is no error.
+    /// An address that already failed before the reload causes no error.
     private func bindMetrics(_ settings: MetricsSettings) throws(StartError) -> ScrapePoints.Bound {
         let bound = scrapePoints.bind(settings)
         if let error = scrapePoints.firstNewError(in: bound) { throw .metrics(error) }

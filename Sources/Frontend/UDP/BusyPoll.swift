@@ -3,7 +3,8 @@
 /// Adaptive busy polling: an idle worker polls its socket for a short time before it sleeps.
 ///
 /// Waking a worker takes most of the time of a loopback query. A query is quick if it arrives soon
-/// after the previous query. A credit limits the cost of useless polls to 5 µs per quick query:
+/// after the previous query. A credit limits the polls without a result (20 µs each) to one for
+/// every 4 quick queries:
 ///
 /// - Each quick query adds 1 to the credit.
 /// - Each poll without a result subtracts 4 (`price`).
