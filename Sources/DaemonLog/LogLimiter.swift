@@ -3,8 +3,8 @@ internal import Net
 
 /// Limit of one log line per minute for entries of the same line of code with equal fields.
 ///
-/// Entries below level notice and entries without fields have no limit. Therefore, an entry of
-/// level notice or above that clients or the network can cause must have fields.
+/// Entries below level notice and entries without fields have no limit. Therefore, if clients or
+/// the network can cause an entry of level notice or above, this entry must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 

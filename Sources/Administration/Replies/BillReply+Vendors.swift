@@ -74,7 +74,7 @@ extension BillRules {
 extension BilledCost {
     /// Cost of the current day or month; nil if the price or the usage is unknown.
     ///
-    /// For the cost of a day, earlier days of the month use the free units first.
+    /// For the cost of a day, the free units of the month are first used for its earlier days.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday

@@ -68,8 +68,8 @@ extension ResolvConf {
                 + nameservers.joined(separator: ", ")
                 + "; check `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
         }
-        // An address beyond loopback is no problem: the operator may use the daemon of another
-        // machine.
+        // If the address is not a loopback address, this is no problem: the operator may use the
+        // daemon of another machine.
         guard SocketAddress(first, defaultPort: 53)?.ip.isLoopback == true else { return nil }
         return
             "/etc/resolv.conf, written by `httpdnsctl setup apply`, names \(first), but the daemon "

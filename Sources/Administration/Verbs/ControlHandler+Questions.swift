@@ -56,7 +56,7 @@ extension ControlHandler {
     private static let dumpedTogether = (entries: 256, octets: 1 << 20)
 
     package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
-        // Does not hold the `DaemonState`, which would keep old settings in memory after a reload.
+        // Holds no `DaemonState`: a reference would keep old settings in memory after a reload.
         let cache = daemon.state.cache
         let origins = daemon.state.resolver.origins
         var walk = CacheWalk(cache)

@@ -129,7 +129,7 @@ package final class ControlHandler: ControlHandling {
     package func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>)
         async throws
     {
-        // Does not hold the `DaemonState`, which would keep old settings in memory after a reload.
+        // Holds no `DaemonState`: a reference would keep old settings in memory after a reload.
         let filter = try QueryFilter(request, names: sourceNames + ["hosts"])
         let accelerator = daemon.state.accelerator
         try await accelerator.suspended { try await watch(filter, request.count, send) }

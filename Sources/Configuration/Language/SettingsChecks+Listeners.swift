@@ -93,7 +93,8 @@ extension Settings {
         )
     }
 
-    /// First source address of queries from this machine that `allow` refuses; nil for none.
+    /// First address that `allow` does not contain, although queries from this machine to a listen
+    /// address have this source address; nil for none.
     private var refusedLoopback: IPAddress? {
         for address in listen where address.ip.isUnspecified || address.ip.isLoopback {
             let source = address.ip.loopbackSource

@@ -104,7 +104,7 @@ extension Settings {
         )
     }
 
-    /// Warns if a plain upstream precedes an encrypted one: plain upstreams are queried last.
+    /// Warns if a plain upstream is listed before an encrypted upstream, but is queried after it.
     private func checkOrder(_ reading: inout SettingsReading) {
         let standard = upstreams.enumerated().filter { !$0.element.only && $0.element.from == nil }
         guard let plain = standard.first(where: { $0.element.url.isUnprotected }),

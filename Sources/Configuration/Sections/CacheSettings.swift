@@ -2,7 +2,7 @@
 package import DNSWire
 
 package struct CacheSettings: Sendable, Equatable {
-    /// Memory in octets that the daemon needs besides twice the size of the cache.
+    /// Memory in octets that the daemon needs in addition to twice the size of the cache.
     static let otherMemory = 772 << 20
 
     /// Size in octets.

@@ -11,7 +11,7 @@ package struct JSONSettings: Sendable, Equatable {
     package var accessKeyID: String?
     package var secret: SecretSetting?
 
-    /// True if calls are billed; nil means true if `account` is set.
+    /// True if calls are billed; if nil, calls are billed only with an `account`.
     package var isBillable: Bool?
 
     package struct Address: Sendable, Hashable {

@@ -20,7 +20,7 @@ package struct SnapshotWriter {
 
         /// Writes entries only up to position `end`.
         ///
-        /// Otherwise, a cache with fast insertions would prevent the end of the snapshot.
+        /// Without this limit, the snapshot would not end while insertions are fast.
         case entries(from: Int, end: Int)
         case end
         case nothing

@@ -118,7 +118,7 @@ extension CookieSecrets {
 
 /// Lifetimes of server cookies and secrets (RFC 9018 §4.3).
 package enum CookieLimits {
-    /// Accepted ages in seconds; negative because of clock skew.
+    /// Accepted ages in seconds; because of clock skew, an age can be negative.
     static let ages: ClosedRange<Int32> = -300...3600
 
     /// Age in seconds at which the client gets a new cookie.

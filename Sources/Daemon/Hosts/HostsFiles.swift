@@ -168,7 +168,7 @@ struct HostsReading: Sendable {
 
         var isMissing = false
 
-        /// Reason why the file cannot be read; nil unless its former names stay in the table.
+        /// Reason why the file cannot be read; set only if its former names stay in the table.
         var staleness: String?
 
         var hasNames = false
