@@ -26,12 +26,13 @@ extension Fleet {
 
     func take(_ key: FleetKey, _ sealed: [UInt8]) throws(FleetRejection) {
         guard let subject = names[key] else {
-            // The name is not in recent use here: the host only checks that the value is authentic.
+            // This host did not use the name recently. It only checks that the value is authentic.
             _ = try seal.open(sealed, for: key.digest)
             return
         }
         let known = subject.fetchedAt
-        // Redis also delivers the messages of this host itself. Their values have the time `known`.
+        // Redis also delivers this host's own messages. Their values have the time of the latest
+        // known value of the name.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }

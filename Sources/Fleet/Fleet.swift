@@ -202,7 +202,7 @@ package final class Fleet {
         take(.callEnded(hasValue: lookUp.value != nil), lookUp)
     }
 
-    /// Shares the answer of a vendor call without a ``Ticket``.
+    /// Shares the answer of a vendor call that has no ``Ticket``.
     package func publish(_ question: Question, _ value: FleetValue) {
         guard link.isUsable, let value = stamped(value, at: now) else { return }
         let key = FleetKey(question.name, question.families, view: question.view, seal)

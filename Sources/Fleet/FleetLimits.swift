@@ -43,7 +43,7 @@ package enum FleetLimits {
     /// Maximum age of a command without a reply; after this time, the connection is replaced.
     static let silence: Duration = .seconds(2)
 
-    /// Duration of a connection after which `retry` starts again at the lower bound.
+    /// If a connection has lasted this time, `retry` starts again at the lower bound.
     static let lasting: Duration = .seconds(10)
 
     /// Time between attempts to connect; doubles from the lower to the upper bound.

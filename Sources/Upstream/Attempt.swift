@@ -16,7 +16,7 @@ package class Attempt {
 
     final private(set) var isOfBusyClient = false
 
-    /// True if the server closed the last connection of the query without a reply to any query.
+    /// True if the query's connection was established, but ended without a reply to any query.
     package final var wasRefused = false
 
     /// True if a server over UDP gets the query over TCP, because earlier datagrams were lost.

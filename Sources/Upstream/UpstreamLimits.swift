@@ -19,7 +19,7 @@ package enum UpstreamLimits {
     /// Minimum time after SERVFAIL or REFUSED before the server gets the query again.
     static let declinePause: Duration = .milliseconds(100)
 
-    /// Maximum queries of a busy client that are repeated after an error response at the same time.
+    /// Maximum simultaneous repetitions after error responses, for each busy client.
     ///
     /// With ``declinePause``, this allows 160 repetitions a second at each server.
     static let repeatedOfBusyClient = 16
@@ -69,10 +69,10 @@ package enum UpstreamLimits {
     /// Number of consecutive probes with an error response after which a server is backed off.
     static let declinesBeforeRest = 3
 
-    /// Time without an answer after which a server that returns errors to probes counts as down.
+    /// A server that returns errors to probes counts as down if it gave no answer for this time.
     static let declineTolerance: Duration = .seconds(600)
 
-    /// Time after a query of a busy client in which a failed probe does not count as an outage.
+    /// For this time after a query of a busy client, a failed probe does not count as an outage.
     static let overloadTime: Duration = .seconds(10)
 
     /// Initial back-off, which doubles with each failed probe, up to `longestRest`.
@@ -122,7 +122,7 @@ package enum UpstreamLimits {
 
     // MARK: - Loops
 
-    /// Minimum duration of a failed attempt that causes a loop probe.
+    /// Minimum duration of a failed attempt that causes a probe for a forwarding loop.
     static let loopTime: Duration = .milliseconds(500)
 
     static let loopWait: Duration = .seconds(3)

@@ -98,8 +98,8 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // Other hosts can connect a moment later, so this host reads the sums of the claims again
-        // after a short time.
+        // Other hosts may connect a moment after this host. So this host soon reads the sums of the
+        // claims again.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
@@ -171,7 +171,7 @@ package final class FleetBudget {
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
         // `claim.take` has set the share to zero, but without Redis, the claim needs a share.
-        // `lost` does not set the share again: it has already run, when Redis became unreachable.
+        // `lost` ran when Redis became unreachable, so it does not set the share again.
         if !link.isUsable { entries[vendor]?.claim.lose(members: link.members) }
         guard let claim = entries[vendor]?.claim else { return }
         // If no limit is completely claimed, this host can claim more without a pause.

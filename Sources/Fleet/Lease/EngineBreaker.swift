@@ -2,8 +2,8 @@
 
 /// Circuit breaker of Redis; while the breaker is open, no client waits for Redis.
 ///
-/// The breaker opens after several timeouts in a row, if the server has also been silent for
-/// ``FleetLimits/shortSilence``: commands that are sent together time out together.
+/// The breaker opens after several timeouts in a row. The server must also have been silent for
+/// ``FleetLimits/shortSilence``, because commands that are sent together time out together.
 struct EngineBreaker: Hashable, Sendable {
     private var timeouts = 0
     private(set) var isOpen = false

@@ -3,7 +3,8 @@
 /// Filter that checks the lengths in replies before hiredis parses them.
 ///
 /// hiredis allocates as much memory as a length announces. A string that is too long becomes a nil
-/// reply (`$-1`), not an error: any client of Redis could end the connection with a long message.
+/// reply (`$-1`). It causes no error, because an error ends the connection, and any client of Redis
+/// can publish a long message.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
         case type
@@ -18,7 +19,7 @@ struct ReplyGuard: Sendable {
         case skipped(left: Int)
     }
 
-    /// Octets of a length: hiredis gets a length only after its check.
+    /// Octets of a length that is not checked yet; hiredis gets only checked lengths.
     private var line: [UInt8] = []
 
     private var state = State.type

@@ -98,7 +98,7 @@ extension SocketAddress {
             _ = try DatagramListener(binding: address, shared: false)
             return true
         } catch {
-            // The machine has the address, but no free port.
+            // If all ports of an address are in use, the machine has the address.
             return error.isAddressInUse
         }
     }

@@ -17,7 +17,7 @@ final class DatagramQueue {
     private static let capacity = 128
     private static let capacityOctets = 65_536
 
-    /// Retained, because the sender owns the descriptor.
+    /// Owner of a descriptor; the queue retains it until the datagrams are sent.
     private enum Sender {
         case socket(DatagramSocket)
         case listener(DatagramListener)
@@ -103,7 +103,7 @@ final class DatagramQueue {
 
     private func reserve(_ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // `flush` would report failures, and a failure handler may call this function again.
+        // Not `flush`: it reports failures, and a failure handler may call this function again.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")

@@ -24,7 +24,7 @@ package final class FileThread: Sendable {
 
     /// Runs `body` on the thread; returns nil if `body` takes longer than ``patience``.
     ///
-    /// `body` then continues, and until its end, further calls return nil immediately.
+    /// Then `body` continues. Until `body` ends, further calls return nil immediately.
     @ServiceLoop
     func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) -> Value? {
         guard let queue, let done else { return body() }

@@ -47,8 +47,8 @@ package struct PrivateFile: Sendable {
 
     /// Replaces the content with the chunks from `next`; returns the number of octets.
     ///
-    /// `next` returns nil after the last chunk. After an error, the old file remains, unless only
-    /// the sync of the directory failed.
+    /// `next` returns nil after the last chunk. After an error, the old file remains. Exception: if
+    /// the sync of the directory fails, the new file is already in place.
     package func replace(
         by next: () throws(FileFault) -> [UInt8]?
     ) throws(FileFault) -> Int {
@@ -196,7 +196,7 @@ package struct PrivateFile: Sendable {
 }
 
 package struct PrivateFileReader: ~Copyable {
-    /// In octets, when the file was opened.
+    /// Size in octets at the time when the file was opened.
     package let size: Int
 
     private let file: OwnedDescriptor

@@ -39,8 +39,8 @@ package struct RegularFile: ~Copyable {
 
     /// Reads the content, which can be a secret; wipes the read buffer.
     ///
-    /// - Parameter cuts: for a file longer than `limit`, true to return more than `limit` octets of
-    ///   its beginning, false to throw an error.
+    /// - Parameter cuts: what to do with a file longer than `limit`: true to return its beginning
+    ///   (a little more than `limit` octets), false to throw an error.
     package func read(atMost limit: Int, cuts: Bool = false) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(min(limit, 16_384))

@@ -3,11 +3,13 @@ internal import Glibc
 
 /// Small text file that several processes change under flock(2).
 ///
-/// One `pwrite` replaces the content, so content of at most one memory page is never a mixture of
-/// old and new content. Line feeds pad shorter content to the old size; with `ftruncate`, the
-/// process could be killed between the two calls. Longer content first extends the file, so that a
-/// full disk leaves the old content. A new file gets its content before its name. Therefore an
-/// empty file is a damaged file.
+/// - One `pwrite` replaces the content. So content of at most one memory page is never a mixture of
+///   old and new content.
+/// - If the new content is shorter, line feeds pad it to the old size. `ftruncate` is not used: the
+///   process could be killed between `pwrite` and `ftruncate`.
+/// - If the new content is longer, line feeds first extend the file. So the old content remains if
+///   the disk is full.
+/// - A new file gets its content before its name. So an empty file is a damaged file.
 // SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @safe
 package final class SharedFile: Sendable {
@@ -31,7 +33,7 @@ package final class SharedFile: Sendable {
 
     private static let padding = UInt8(ascii: "\n")
 
-    /// Maximum wait for the lock, which a killed process holds until its memory is freed.
+    /// Maximum wait for the lock; a killed process holds the lock until its memory is freed.
     private static let patience = Duration.milliseconds(20)
 
     /// Time after a failed wait for the lock; in this time, all changes fail immediately.
@@ -55,8 +57,9 @@ package final class SharedFile: Sendable {
         self.now = now
     }
 
-    /// Runs `change` on the file thread, then replaces the content of the file by `content`, unless
-    /// nil, and returns `value`.
+    /// Runs `change` on the file thread, and returns `value`.
+    ///
+    /// If `content` is not nil, it replaces the content of the file.
     ///
     /// - Throws: `failed` if the file system does not respond; the file may still be changed later.
     @ServiceLoop

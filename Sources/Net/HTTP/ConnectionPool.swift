@@ -173,8 +173,8 @@ extension ConnectionPool {
     ///   connection, the idle connections to this peer are also shut down.
     /// - If the request required a new connection, and the connection has no other request, the
     ///   connection is shut down.
-    /// - All other connections are marked as silent (``isSilent(_:)``). Possibly only this request
-    ///   is slow, because of its name, which a client chose.
+    /// - If no other rule applies, the connection is marked as silent (``isSilent(_:)``). Possibly
+    ///   only this request is slow, because of its name, which a client chose.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)

@@ -61,9 +61,10 @@ extension EasyHandle {
     }
 
     private func setBounds() throws(HTTPError) {
-        // Near libcurl's minimum (16 KiB). CCurl/library.c erases no block that has the size of a
-        // receive buffer. The send buffer can contain a token and must be erased, so it has another
-        // size. CURLOPT_BUFFERSIZE is not set, because libcurl 7.88 rejects it on a reset handle.
+        // The send buffer can contain a token, so it must be erased. CCurl/library.c does not erase
+        // blocks that have the size of a receive buffer, so the send buffer has a different size,
+        // near libcurl's minimum (16 KiB). CURLOPT_BUFFERSIZE is not set, because libcurl 7.88
+        // rejects it on a reset handle.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, (16 << 10) + 256)
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
@@ -139,8 +140,8 @@ extension EasyHandle {
         )
         // With AUTO_RETRY, one read would process TLS key updates as long as key updates arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
-        // Also disables renegotiation, because ``LoopMeter`` does not charge the CPU time of a
-        // successful handshake if a reply follows.
+        // Also disables renegotiation: if a reply follows, ``LoopMeter`` does not charge the CPU
+        // time of a successful handshake.
         unsafe TLSClient.limitHandshakes(in: context)
         // A libcurl call does not return while frames arrive that belong to no HTTP/2 reply; this
         // callback can end the connection. SAFETY: the pool retains the meter until the connection

@@ -134,7 +134,7 @@ extension EasyHandle {
         freeOptions()
     }
 
-    /// Removes the query of the URL, which can contain a token, unless the kind has a fixed URL.
+    /// If the kind has no fixed URL, removes the query of the URL, which can contain a token.
     ///
     /// The handle must be in no multi handle.
     func forgetQuery() {

@@ -21,8 +21,9 @@ package protocol HTTPTransport: Sendable {
 
 @ServiceLoop
 package protocol RequestHandle: Cancellable {
-    /// True if the server may have received and billed the request; final when the request has
-    /// ended.
+    /// True if the server may have received and billed the request.
+    ///
+    /// The value does not change after the end of the request.
     var wasSent: Bool { get }
 
     var sentAt: Instant? { get }
@@ -51,7 +52,10 @@ package struct HTTPRequest: Sendable, Hashable {
 
     package var version: HTTPVersion = .automatic
 
-    /// The proxy forwards `http` URLs with the host `server`, and tunnels all other URLs.
+    /// Address of an HTTP proxy.
+    ///
+    /// The proxy forwards an `http` URL if its host is the address ``server``. It tunnels all other
+    /// URLs.
     package var proxy: SocketAddress?
 
     /// True to open a new connection, because existing connections may be dead.

@@ -20,11 +20,12 @@ struct LoopBudget {
     /// The level falls by 1/10 of the elapsed time.
     static let leak: Int64 = 10
 
-    /// Nanoseconds subtracted for each received octet, and for each reply, which takes 0.1 ms to 1
-    /// ms.
+    /// Nanoseconds subtracted for each received octet.
     ///
     /// Not a `Duration`, because the multiplication of durations is slow.
     static let perOctet = 100
+
+    /// Nanoseconds subtracted for each reply; the CPU time of a reply is 0.1 ms to 1 ms.
     static let perTransfer = 2_000_000
 
     /// Nanoseconds added for each message after the TLS handshake, such as a session ticket.
@@ -32,8 +33,9 @@ struct LoopBudget {
     /// libcurl returns after each of these messages, so most of their CPU time is not measured.
     static let perMessage = 40_000
 
-    /// Nanoseconds per transfer in flight that are not charged, because each libcurl call checks
-    /// all these transfers.
+    /// Nanoseconds subtracted from the time of a libcurl call, for each transfer in flight.
+    ///
+    /// Each call checks all transfers in flight.
     static let perTransferInFlight = 1000
 
     /// Level at `updated`; negative after many replies.
@@ -97,8 +99,8 @@ struct LoopBudget {
         if isOverflow { isExhausted = true }
     }
 
-    /// Never sets ``isExhausted``, because the request would then fail with another error than the
-    /// TLS error.
+    /// Never sets ``isExhausted``: the request must fail with the TLS error, not with the error of
+    /// an exhausted budget.
     mutating func chargeFailedHandshake(_ time: Duration, at now: Instant) {
         update(to: now)
         level += time
@@ -150,8 +152,9 @@ final class LoopMeter {
         return budget.isThrottled ? budget.resumption : nil
     }
 
-    /// Begins a libcurl call; `reads` is true without TLS, because ``noteRecord()`` is then never
-    /// called.
+    /// Begins a libcurl call.
+    ///
+    /// - Parameter reads: true for connections without TLS, which never call ``noteRecord()``.
     func begin(reads: Bool, inFlight: Int) {
         (octets, messages, isStopped, self.inFlight) = (0, 0, false, inFlight)
         callStart = Clock.threadTime
@@ -206,7 +209,9 @@ final class LoopMeter {
         budget.chargeFailedHandshake(Clock.threadTime - callStart, at: Clock.now)
     }
 
-    /// Removes the mean of all ``handshakes``; the time of a single handshake is unknown.
+    /// Removes one handshake from ``handshakes``.
+    ///
+    /// The time of a single handshake is unknown, so the mean time of all handshakes is used.
     ///
     /// - Parameter isCharged: true if the connection ended without a reply.
     func takeHandshake(isCharged: Bool) {

@@ -85,7 +85,8 @@ final class ReplyHeaders {
         let count = start.utf8CodeUnitCount
         guard line.byteCount >= count else { return false }
         let start = unsafe start.utf8Start
-        // `start` ends with a delimiter, and most lines have another octet at this place.
+        // Compares the last octet of `start` first: it is a delimiter, and most lines have a
+        // different octet at this place.
         // SAFETY: `line` and `start` have at least `count` octets.
         let last = unsafe line.unsafeLoad(fromByteOffset: count - 1, as: UInt8.self)
         guard unsafe last == start[count - 1] else { return false }

@@ -90,7 +90,9 @@ final class WatchedSockets {
     /// `errno` of the last failure to open a socket, or 0.
     var failure: Int32 = 0
 
-    /// Limits the octets per round trip; by default, the kernel increases the size to 6 MiB.
+    /// Limits the octets that a server sends per round trip.
+    ///
+    /// By default, this buffer grows to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
     /// Without a pause, libcurl would be called all the time during flow control (RFC 9113 §6.9).

@@ -103,7 +103,7 @@ private final class TimerQueue {
 
     /// Runs the due timers; if the loop is late, first runs the tasks of the ready descriptors.
     ///
-    /// Otherwise, a server could be marked as slow while its reply waits in a socket.
+    /// A server must not be marked as slow while its reply waits in a socket.
     private func handledSources() {
         guard case .sources(let due) = phase else { return }
         if let first = heap.first?.deadline, Clock.now - first < Self.lateness {

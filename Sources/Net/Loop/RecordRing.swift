@@ -102,7 +102,7 @@ package final class RecordRing: Sendable {
     package struct Records {
         package fileprivate(set) var words: [UInt64] = []
 
-        /// Records that the writer overwrote before or possibly during the copy.
+        /// Number of records that the writer overwrote before, or possibly during, the copy.
         package fileprivate(set) var lost: UInt64 = 0
 
         package fileprivate(set) var next: UInt64

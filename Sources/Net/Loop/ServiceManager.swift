@@ -31,8 +31,8 @@ package enum ServiceManager {
 
     /// Sends two watchdog notifications per interval until cancelled.
     ///
-    /// Sends nothing while `isHealthy` returns false or hangs. Repeats a failed check 1/30 of the
-    /// interval later.
+    /// Sends nothing while `isHealthy` returns false or hangs. If `isHealthy` returns false, it is
+    /// called again when 1/30 of the interval has passed.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {

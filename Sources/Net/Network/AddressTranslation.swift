@@ -17,7 +17,7 @@ package final class AddressTranslation {
 
     private var known: [SocketAddress: SocketAddress] = [:]
 
-    /// `known` grows with each new server in vendors' replies.
+    /// Limits `known`, which grows with each new server in vendors' replies.
     static let maximumKnown = 1_024
 
     package init(

@@ -44,7 +44,8 @@ enum NetworkFact: Hashable {
 // MARK: - Reading
 
 extension NetworkFact {
-    /// Returns nil for other messages, and for unusable addresses and routes.
+    /// Returns nil for an unusable address or route, and for a message about something else than a
+    /// link, an address or a route.
     init?(_ message: NetlinkMessage) throws(NetlinkError) {
         switch Int(message.type) {
         case ROUTE_NEW_LINK, ROUTE_DELETED_LINK:

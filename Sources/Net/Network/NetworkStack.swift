@@ -14,13 +14,13 @@ package enum NetworkStack: String, Sendable, Hashable, CaseIterable {
             }
     }
 
-    /// Root servers; no packet is sent.
+    /// Addresses of root servers, to which no packet is sent.
     private static let targets = [
         SocketAddress("193.0.14.129:53"), SocketAddress("[2001:7fd::1]:53"),
     ]
     .compactMap(\.self)
 
-    /// Returns the families for which this machine has a route to the Internet, also by 464XLAT.
+    /// Returns the families for which this machine has a route to the Internet (464XLAT counts).
     package static func ofMachine() -> NetworkStack {
         let sources = targets.compactMap(SocketAddress.source).filter { !$0.isLinkLocal }
         return NetworkStack(

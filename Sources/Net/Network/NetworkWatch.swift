@@ -157,7 +157,7 @@ extension NetworkWatch {
 
         package init() {}
 
-        /// Returns the minimum interval until the reaction to the next change.
+        /// Records a reaction to a change; returns the minimum time until the next reaction.
         package mutating func next(_ now: Instant) -> Duration {
             let isFollower = latest.map { now - $0 < NetworkWatch.memory } ?? false
             let doubled = min(interval * 2, NetworkWatch.longestSettling)

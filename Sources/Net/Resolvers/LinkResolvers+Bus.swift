@@ -125,9 +125,9 @@ extension LinkResolvers {
             new.route(routing)
             new.searches = domains.filter { !$0.hasPrefix("~") }
             if entry["vpn"]?.boolean == true, !new.isTunnel {
-                // `isTunnel` is false for a VPN over PPP, because DSL also uses PPP. A PPP
-                // interface of this entry belongs to the VPN, any other interface to the network
-                // below the VPN.
+                // `isTunnel` is false for a VPN over PPP, because DSL also uses PPP. If this entry
+                // has a PPP interface, this interface belongs to the VPN. Any other interface
+                // belongs to the network below the VPN.
                 (new.isTunnel, new.isShared) = (true, !link.hasPrefix("ppp"))
             }
             // NetworkManager reports IPv4 and IPv6 of a link as two entries.
@@ -152,10 +152,9 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Splits these settings of systemd-resolved into those of the interface and of each VPN over
-    /// it.
+    /// Splits settings of systemd-resolved: into one entry for the interface, and one for each VPN.
     ///
-    /// For an interface and its IPsec VPNs, systemd-resolved has only one list of servers.
+    /// For an interface and the IPsec VPNs over it, systemd-resolved has only one list of servers.
     func separated(from vpns: [LinkResolvers]) -> [LinkResolvers] {
         guard source == .resolved else { return [self] }
         var (rest, parts) = (self, [LinkResolvers]())

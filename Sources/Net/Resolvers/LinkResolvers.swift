@@ -170,10 +170,11 @@ extension LinkResolvers {
     /// Merges the settings of several sources; if two sources report a link, uses only the first.
     ///
     /// A resolv.conf of the whole machine is used only if no earlier source has a default server
-    /// (``isDefault``). Links that are not VPNs get only names in their routing domains:
+    /// (``isDefault``). In two cases, a link that is not a VPN gets only names in its routing
+    /// domains:
     ///
-    /// - if the administrator had set servers before `httpdnsctl setup` (``Source/chosen``);
-    /// - from sources other than systemd-resolved, if systemd-resolved has default servers that are
+    /// - The administrator had set servers before `httpdnsctl setup` (``Source/chosen``).
+    /// - The link is not from systemd-resolved, but systemd-resolved has default servers that are
     ///   set for the whole machine or use TLS.
     ///
     /// - Parameters:
@@ -209,8 +210,8 @@ extension LinkResolvers {
                 }
                 // A hostile network could assign the address of a VPN's DNS server to this machine.
                 // Then the VPN keeps its domains, so that no other server gets the names. A link
-                // that is not a VPN and has only the domain `~.` does not keep it: the removed
-                // server may be this daemon.
+                // that is not a VPN and has only the domain `~.` does not keep this domain: the
+                // removed server may be this daemon.
                 let keepsDomains =
                     !entry.link.isEmpty
                     && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)

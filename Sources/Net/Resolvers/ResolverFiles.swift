@@ -7,7 +7,9 @@ package struct ResolverFiles: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Directory with a file for each interface whose servers answer only names in its domains.
+        /// Directory with a file for each private interface.
+        ///
+        /// The servers of a private interface answer only names in the domains of this interface.
         var privates: String?
 
         /// Directory with files `METRIC INTERFACE`; only the interface of the first file is used.
@@ -63,8 +65,8 @@ package struct ResolverFiles: Sendable {
 
     /// Copy of `/etc/resolv.conf` from `httpdnsctl setup`.
     ///
-    /// If the administrator has chosen its servers, the copy is the first source, otherwise the
-    /// last.
+    /// If the administrator has chosen the servers in the copy, the copy is the first source. If a
+    /// program has written them, the copy is the last source.
     package static let saved = "/etc/httpdnsd/network-resolv.conf"
 
     private static let largest = 64 << 10

@@ -54,8 +54,8 @@ package final class SystemBus {
     ///
     /// - Parameters:
     ///   - address: nil for the system bus.
-    ///   - handler: called with each service when the bus is connected or disconnected, and with a
-    ///     service after a change of its properties or owner.
+    ///   - handler: called with the name of a service after a change of its properties or owner.
+    ///     When the bus is connected or disconnected, called once for each service.
     package init(
         _ address: String? = nil,
         watching services: [Object],
@@ -352,7 +352,7 @@ private struct BusReader {
         case UInt8(ascii: "i"), UInt8(ascii: "h"): return read(Int32(0))
         case UInt8(ascii: "u"): return read(UInt32(0))
         case UInt8(ascii: "x"): return read(Int64(0))
-        // A floating-point number becomes its bits, which no caller uses.
+        // A floating-point number is read as an integer with the same bits; no caller uses it.
         case UInt8(ascii: "t"), UInt8(ascii: "d"): return read(UInt64(0))
         case UInt8(ascii: "s"), UInt8(ascii: "o"), UInt8(ascii: "g"):
             var text: UnsafePointer<CChar>?

@@ -21,7 +21,8 @@ public struct SocketAddress: Sendable, Hashable {
 
     /// Index of the interface for all packets to this address; 0 to follow the routing table.
     ///
-    /// A network could add a route to the address of a VPN's server, for example by DHCP.
+    /// Set for a server of a VPN, because a network could add a route to the server, for example by
+    /// DHCP.
     @usableFromInline package var link: UInt32 = 0
 
     package init?(octets: [UInt8], port: UInt16, scope: UInt32 = 0) {

@@ -38,7 +38,7 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// With IP_FREEBIND, bind(2) fails if the interface is missing, but not for a missing address.
+    /// With IP_FREEBIND, bind(2) fails if the interface is missing; a missing address is no error.
     package var isInterfaceMissing: Bool {
         if case .system("bind", ENODEV) = self { true } else { false }
     }

@@ -138,7 +138,7 @@ package final class StreamConnection {
 
     /// Receives up to `limit` octets; returns 0 at the end of input, nil without pending data.
     ///
-    /// After a result below `limit`, new data causes another edge, but the end of input may not.
+    /// After a result below `limit`, new data causes another edge. The end of input may cause none.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,

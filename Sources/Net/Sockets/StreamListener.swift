@@ -12,8 +12,9 @@ package final class StreamListener {
     /// Maximum connections without a yield, so that a flood of connections cannot block the loop.
     static let row = 16
 
-    /// In octets; by default, the buffers grow to several MiB (tcp(7)), and Linux doubles both
-    /// values.
+    /// Sizes of the kernel's buffers in octets; Linux doubles both values.
+    ///
+    /// By default, the buffers grow to several MiB (tcp(7)).
     package static let buffers: (send: Int32, receive: Int32) = (32 << 10, 16 << 10)
 
     private var inRow = 0

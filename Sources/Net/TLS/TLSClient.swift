@@ -19,7 +19,9 @@ package final class TLSClient {
     private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
-    /// Limit on the CPU time of each server's handshakes that failed, or that no data followed.
+    /// Limits the CPU time of handshakes with each server.
+    ///
+    /// A handshake counts if it fails, or if no data arrives after it.
     private(set) var budgets: [Server: LoopBudget] = [:]
 
     /// Creates a client that offers `protocols` by ALPN (RFC 7301), such as `dot`.

@@ -52,7 +52,7 @@ package final class HealthTable {
     /// Needs no run-time exclusivity check, unlike `paused.isEmpty`.
     private var hasPaused = false
 
-    /// Servers with a loop probe in flight, by the first label of the queried name.
+    /// Servers with a probe for a loop in flight, by the first label of the queried name.
     private var probes: [[UInt8]: any Forwarding] = [:]
     var random = SystemRandomNumberGenerator()
 
@@ -189,7 +189,9 @@ extension HealthTable {
         [10] + Array("loop-probe".utf8) + [8]
         + Array("httpdnsd".utf8) + [0]
 
-    /// Sends a loop probe, a query for a random name, unless a probe was sent recently.
+    /// Sends a query for a random name, to detect a forwarding loop.
+    ///
+    /// Sends nothing if such a query was sent recently.
     func seekLoop(through server: any Forwarding, failedSince began: Instant) {
         let now = clocks.now()
         guard now - began >= UpstreamLimits.loopTime, update(server, { $0.seekLoop(now: now) })
@@ -213,7 +215,7 @@ extension HealthTable {
         }
     }
 
-    /// Returns true, and records the loop, if a client's question is a loop probe of this daemon.
+    /// Returns true, and records the loop, if a client's question is from ``seekLoop``.
     package func recognises(_ question: Question) -> Bool {
         guard question.type == .txt else { return false }
         let octets = question.name.lowercased.octets

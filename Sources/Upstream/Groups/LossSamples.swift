@@ -6,10 +6,10 @@ internal import Net
 package enum ClientLoad: Sendable {
     case normal
 
-    /// Many queries in flight; the servers that get these queries also get samples.
+    /// The client has many queries in flight; servers that get them also get samples.
     case high
 
-    /// Reduced limit of queries in flight; no server gets a query twice.
+    /// The limit of queries in flight is reduced, and no server gets a query twice.
     case excessive
 }
 

@@ -240,9 +240,9 @@ final class Run: Attempt {
         perform(plan.failed(failed.number, repetition, now: now), .next, now)
     }
 
-    /// Limits the repetitions for a busy client, which would multiply a flood of failing names.
+    /// Limits the repetitions for a busy client: they would multiply a flood of failing names.
     ///
-    /// The limit is not zero: a host that forges the address of a client can make it busy.
+    /// The limit is not zero: by forged queries, an attacker can make another client busy.
     private func mayRepeat() -> Bool {
         if !isRepeated { isRepeated = group.beginRepetition(of: client) }
         return isRepeated

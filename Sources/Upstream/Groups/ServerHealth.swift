@@ -9,7 +9,7 @@ package enum ServerCondition: Sendable, Hashable {
     /// A probe failed; the server is backed off until a probe after `until` succeeds.
     case rests(until: Instant, because: UpstreamError)
 
-    /// Queries to the server return to this daemon; the next loop probe is sent after `until`.
+    /// Queries to the server return to this daemon; after `until`, a probe checks this again.
     case loops(until: Instant)
 
     case paused
@@ -52,7 +52,7 @@ struct ServerHealth: Sendable, Hashable {
 
     /// Start of an unanswered attempt that caused a probe.
     ///
-    /// If the server has not replied since several of these attempts, this is the first of them.
+    /// If several such attempts began after the server's last reply, this is the first of them.
     private var suspectedSince: Instant?
 
     /// Time of the last query of a client with a high load; see ``loaded(now:)``.
@@ -62,7 +62,7 @@ struct ServerHealth: Sendable, Hashable {
 
     private var rest: Rest?
 
-    /// Earliest time of the next loop probe; nil if the server is not known to loop.
+    /// Earliest time of the next probe for a loop; nil if the server is not known to loop.
     private(set) var loopsUntil: Instant?
 
     private var soughtLoopAt: Instant?
@@ -298,20 +298,20 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Returns true if a loop probe is due, and records the loop probe.
+    /// Returns true if a probe for a forwarding loop is due, and records the probe.
     mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now
         return true
     }
 
-    /// Records that a loop probe returned; returns true if the server did not loop before.
+    /// Records that the probe returned to the daemon; returns true if no loop was known.
     mutating func looped(now: Instant) -> Bool {
         defer { loopsUntil = now + UpstreamLimits.loopRest }
         return loopsUntil == nil
     }
 
-    /// Records that a loop probe did not return; returns true if the server looped before.
+    /// Records that the probe did not return; returns true if a loop was known.
     mutating func didNotLoop() -> Bool {
         defer { loopsUntil = nil }
         return loopsUntil != nil

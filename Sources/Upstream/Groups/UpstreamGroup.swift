@@ -69,8 +69,11 @@ package final class UpstreamGroup {
 
     /// Result of a query.
     ///
-    /// If all attempts fail, the error is, in this order of preference: `crowded` or
-    /// `clientCrowded`, the first error response, or the latest other error.
+    /// If all attempts fail, the error is the first in this list that exists:
+    ///
+    /// 1. `crowded` or `clientCrowded`;
+    /// 2. the first error response;
+    /// 3. the latest error.
     package typealias Outcome = Result<Reply, UpstreamError>
 
     /// Queries servers until one server answers or `deadline` passes.

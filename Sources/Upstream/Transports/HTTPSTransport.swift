@@ -193,8 +193,8 @@ package final class HTTPSTransport: UpstreamTransport {
                 note(sent)
                 transfers.end(transfer)
                 transfer.request = nil
-                // `begin` for a newer query has replaced this transfer, and has not returned yet.
-                // The end of the attempt can call `begin` again, so the attempt ends later.
+                // A newer query has replaced this transfer, and its call of `begin` still runs. The
+                // end of the attempt can call `begin` again, so the attempt ends later.
                 if let error = transfer.error {
                     ServiceLoop.task { attempt.end(.failure(error)) }
                     return

@@ -249,7 +249,7 @@ extension PipelinedConnection {
         write(to: stream)
     }
 
-    /// Starts to write; queries of one turn of the service loop are sent together.
+    /// Starts to write; queries of one iteration of the service loop are sent together.
     private func write(to stream: any OctetStream) {
         guard !isWriting, !outbox.isEmpty else { return }
         isWriting = true

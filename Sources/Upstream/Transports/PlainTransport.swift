@@ -51,7 +51,7 @@ package final class PlainTransport: UpstreamTransport {
 
     /// Repeats a query over TCP after a truncated or possibly forged UDP reply (RFC 7766 §5).
     ///
-    /// - Parameter failed: receives the error instead of `attempt`.
+    /// - Parameter failed: if not nil, is called after an error, and must end `attempt`.
     func repeatOverStream(
         _ attempt: Attempt,
         failed: (@ServiceLoop (UpstreamError) -> Void)? = nil

@@ -66,7 +66,7 @@ final class StreamExchanger {
     /// - Parameters:
     ///   - since: if the open connection has received no data since this time, the query is also
     ///     sent on a new connection.
-    ///   - failed: receives the error instead of `attempt`.
+    ///   - failed: if not nil, is called after an error, and must end `attempt`.
     func ask(
         _ exchange: UpstreamExchange,
         for attempt: Attempt,

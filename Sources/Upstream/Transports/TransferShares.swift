@@ -63,7 +63,7 @@ final class UpstreamTransfers {
             isVerified = network?.isProven ?? true
         }
 
-        /// True if this client has fewer running transfers than `other`; if equal, a lower `load`.
+        /// True if this client runs fewer transfers than `other`, or as many but has a lower `load`.
         func usesFewer(than other: Client) -> Bool {
             (running, load) < (other.running, other.load)
         }
@@ -290,7 +290,8 @@ extension UpstreamTransfers {
                 alarm.bring(forward: max(end, now + UpstreamLimits.resolvingTime))
             }
         }
-        // The end of a rejected transfer can start another one, which then continues.
+        // The end of a rejected transfer can start another transfer of this list. Such a started
+        // transfer is not rejected.
         for transfer in rejected where transfer.start != nil {
             transfer.error = .crowded
             transfer.request?.cancel()
