@@ -215,7 +215,7 @@ extension HealthTable {
         }
     }
 
-    /// Returns true, and records the loop, if a client's question is from ``seekLoop``.
+    /// Returns true, and records the loop, if a client's question is from `seekLoop`.
     package func recognises(_ question: Question) -> Bool {
         guard question.type == .txt else { return false }
         let octets = question.name.lowercased.octets

@@ -63,7 +63,7 @@ final class UpstreamTransfers {
             isVerified = network?.isProven ?? true
         }
 
-        /// True if this client runs fewer transfers than `other`, or as many but has a lower `load`.
+        /// True if this client runs fewer transfers than `other`, or as many with a lower `load`.
         func usesFewer(than other: Client) -> Bool {
             (running, load) < (other.running, other.load)
         }
