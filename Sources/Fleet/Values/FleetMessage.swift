@@ -101,9 +101,9 @@ struct FlushList: Sendable {
 
     /// Adds a flush; returns false if the flush is known, or is too far in the future.
     ///
-    /// A flush also counts as known if a later flush of all names exists. This flush must not be in
-    /// the future (because the Redis clock was ahead). If the list is too long, its oldest flush
-    /// becomes a flush of all names.
+    /// A flush also counts as known if a later flush of all names is known. Exception: the later
+    /// flush is in the future, because the Redis clock was ahead. If the list is too long, its
+    /// oldest flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
         let horizon = now + FleetLimits.clockStep
