@@ -4,9 +4,9 @@ package import Net
 
 /// Calls and units of one vendor in the current UTC day and month.
 ///
-/// If the clock is set back to a day in ``former``, the counts of this day continue, and the calls
-/// and units of the later days are added to them. Otherwise, the daemon could use the budget twice
-/// after a clock error.
+/// If the clock is set back to a day in ``former``, this day keeps its counts, and the counts of
+/// all later days are added. Without this rule, a clock error would make the budget available
+/// twice.
 package struct UsageRecord: Sendable, Hashable {
     /// Counts of an earlier day.
     package struct Former: Sendable, Hashable {
@@ -41,7 +41,9 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Calls and units that ``latestDay`` had when the clock last moved to or from ``latestDay``.
+    /// While ``day`` is before ``latestDay``: calls and units of ``latestDay``.
+    ///
+    /// On ``latestDay``: the part of today's calls and units that an earlier day also counts.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
@@ -102,7 +104,9 @@ package struct UsageRecord: Sendable, Hashable {
         (day, latestDay) = (today, max(latestDay, today))
     }
 
-    /// Moves ``day`` forward, at most to ``latestDay``, after the clock was set back to ``behind``.
+    /// Moves ``day`` forward to `today`, which must not be after ``latestDay``.
+    ///
+    /// Has no effect if ``behind`` is nil.
     private mutating func catchUp(to today: Int64) {
         guard let behind else { return }
         ahead = ahead + (day == behind ? useToday.less(ahead) : useToday)
@@ -127,11 +131,12 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // If `today` has no counts, the counts in `former` are not added. Without a clock battery,
-        // the clock starts in the distant past: the sum of all later days would be too high.
+        // A machine without a clock battery starts with a date in the distant past. The sum of all
+        // days after this date would be too high. Therefore, the counts in `former` are added only
+        // if `today` has counts.
         guard isFormer(today) else {
             if behind == nil {
-                // Forgets a `latestDay` after `day`: only a wrong clock has reached that day.
+                // If `latestDay` is after `day`, only a wrong clock has reached `latestDay`.
                 (latestDay, ahead, aheadOfMonth) = (day, use, unitsThisMonth)
                 behind = today
             } else if day == behind {
@@ -217,7 +222,7 @@ package protocol UsageStore: AnyObject, Sendable {
         _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord?
 
-    /// Problem with the latest record (unknown or not shared), with the remedy.
+    /// Reason why the latest record is unknown or not shared, and the remedy.
     @ServiceLoop
     var problem: String? { get }
 

@@ -10,7 +10,7 @@ internal import Net
 ///
 /// A server misses a call if the server fails, or if another server answers and this server has not
 /// answered within `hedge-after`. After `limit` missed calls, the client avoids the server for the
-/// time `duration`. ``HedgeBudget/callsPerHedge`` answered calls outweigh one missed call. If no
+/// time `duration`. ``HedgeBudget/callsPerHedge`` answered calls cancel one missed call. If no
 /// server answers a call, the list of the client is cleared: because of the list, the call may have
 /// been sent to the wrong servers.
 struct AvoidedServers: Sendable {

@@ -119,12 +119,12 @@ package struct BatchQueue: ~Copyable {
 
     private var clients: [ClientNetwork?: Client] = [:]
 
-    /// The group with the latest call is last.
+    /// Groups of proven and of other clients; the group that got the latest call is last.
     private var turns = [Turns(isProven: true), Turns(isProven: false)]
 
     private var entries = 0
 
-    /// Entries with names that have already left the queue.
+    /// Number of entries whose names have already left the queue.
     private var left = 0
 
     private var shares = CallShares(of: ClientLimits.queuedNames)

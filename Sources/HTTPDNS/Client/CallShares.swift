@@ -16,8 +16,8 @@ package struct CallShares: Sendable {
 
     /// Minimum time between two increases of `limit`.
     ///
-    /// After an increase, the time doubles if the vendor refuses a call, or falls to a quarter at
-    /// the next increase.
+    /// If the vendor refuses a call after an increase, the time doubles. If the next increase comes
+    /// first, the time falls to a quarter.
     private var pause = ClientLimits.growthPause
 
     private var hasGrown = false

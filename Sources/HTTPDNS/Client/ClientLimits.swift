@@ -39,7 +39,7 @@ package enum ClientLimits {
 
     static let longestGrowthPause = Duration.seconds(8)
 
-    /// A reply with more octets per name of its call is a large reply.
+    /// A reply is large if it has more octets than this value × the number of names in its call.
     static let usualReplyOctets = 4_096
 
     /// Divisor that converts the excess octets of a large reply to a time in seconds.
@@ -59,13 +59,14 @@ package enum ClientLimits {
     /// Maximum time, in addition to `fallback-after`, for which a name waits for a handshake.
     static let handshakePatience = Duration.milliseconds(600)
 
-    /// Time without a reply to a call before a health probe begins, if names are queued.
+    /// While names are queued, a health probe starts this time after the start of a call if the
+    /// vendor has not replied.
     static let queueSuspicion = Duration.milliseconds(150)
 
     /// Interval at which the resolver checks if a queued name must go to another source.
     static let queueCheck = Duration.milliseconds(100)
 
-    /// Largest difference, in seconds, that is ignored, because `Date` has whole seconds.
+    /// Largest clock difference, in seconds, that is ignored; `Date` has only whole seconds.
     static let tolerableSkew: Int64 = 2
 
     /// In seconds, over TLS: enough for a wrong time zone.
@@ -74,7 +75,8 @@ package enum ClientLimits {
     /// In seconds, without TLS: small, because an attacker can forge `Date`.
     static let longestUnprotectedSkew: Int64 = 600
 
-    /// Interval between test requests without clock correction.
+    /// Interval at which a request is signed with the local time, to check if the local clock is
+    /// still wrong.
     static let skewRetest = Duration.seconds(600)
 
     static let queuedNames = 4_096
@@ -104,9 +106,10 @@ package enum ClientLimits {
     /// Time after a lookup of a client, in which other clients must leave a share to this client.
     static let clientMemory = Duration.seconds(86_400)
 
-    /// Maximum number of requests that continue after the end of their call.
+    /// Maximum number of requests that continue although their call already has its result.
     ///
-    /// Requests of an expired call are not included, because they count against `concurrent-calls`.
+    /// Does not include the requests of calls with ``VendorCall/isExpired``: these calls count
+    /// against `concurrent-calls`.
     static let lingeringTries = 64
 
     /// Waiting time after which newer names of the same client are sent first.

@@ -38,10 +38,10 @@ extension EndpointPool {
 
     /// Indexes of the servers, the current server first, with alternating families (RFC 8305 §4).
     ///
-    /// If there are scheduled servers, the second server is a configured server, and the first
-    /// three servers include both kinds, because all servers of one kind may be silent. If only the
-    /// second server has failed since its latest answer, the second and the third server change
-    /// places.
+    /// All scheduled servers, or all configured servers, may be silent. Therefore, the first three
+    /// servers include both kinds, and the second server is a configured server. Exception: if the
+    /// second server has failed since its latest answer, and the third server has not, these two
+    /// servers change places.
     var rotation: [Int] {
         let alternating = alternating
         guard hasScheduled else { return alternating }
@@ -90,8 +90,10 @@ extension EndpointPool {
 
     func isReturnDue(_ now: Instant) -> Bool { !returnCandidates(now).isEmpty }
 
-    /// Returns the servers to check now with a probe: at most two scheduled servers while a
-    /// configured server is current, otherwise the primary server (the first of the list).
+    /// Returns the servers to check now with a probe.
+    ///
+    /// If there are scheduled servers, and a configured server is current: at most two scheduled
+    /// servers. In all other cases: the primary server (the first of the list).
     func returnCandidates(_ now: Instant) -> [Int] {
         guard let returnAt, !isProbing, now >= returnAt else { return [] }
         var candidates = [0]

@@ -16,7 +16,7 @@ package struct EndpointPool: Sendable, Hashable {
 
         var suspicions = 0
 
-        /// Number of the latest attempt at any server when this server last answered.
+        /// Highest attempt number of all servers at the time of this server's latest answer.
         var receivedThrough: UInt64 = 0
 
         /// Attempt number of the latest failed probe since the latest answer; 0 if there is none.
@@ -32,7 +32,7 @@ package struct EndpointPool: Sendable, Hashable {
 
         /// Number of probes of the current server in which another server answered first.
         ///
-        /// 0 after the current server has answered a probe first, and for all other servers.
+        /// Returns to 0 when the current server answers a probe first. Always 0 for other servers.
         var lateTrials = 0
 
         /// Attempts in flight that had no answer when a hedged request started.

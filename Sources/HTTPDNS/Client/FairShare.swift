@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Limit of a client's share of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
-/// A client that already uses units gets another unit only if it uses less than `multiple` times
-/// the number of units that would remain free.
+/// A client without units gets one if a unit is free. Any other client gets a unit only if the
+/// number of its units is less than `multiple` × (number of free units − 1).
 struct FairShare {
     private let multiple: Int
 

@@ -55,7 +55,9 @@ package struct ProofResult: Sendable {
 }
 
 extension ProofCase {
-    /// Returns true if `result` meets the expectation; nil without a reply or the expected item.
+    /// Returns true if `result` meets the expectation.
+    ///
+    /// Returns nil if there is no reply, or if the reply lacks the client address to compare.
     package func isMet(by result: ProofResult) -> Bool? {
         switch (expectation, result.outcome) {
         case (_, .failure(.transport(.tls))): expectation == .certificateError

@@ -10,8 +10,8 @@ final class PendingLookup {
     let start: Instant
     let deadline: Instant
 
-    /// True if another vendor, with at least the same protection, looks up the name after a
-    /// failure.
+    /// True if another vendor looks up the name after a failure, and this vendor is protected if
+    /// the failed vendor is protected.
     let hasNext: Bool
 
     var wasMerged = false

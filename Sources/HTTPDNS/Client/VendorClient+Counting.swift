@@ -131,8 +131,10 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Estimated fraction (0…1) of the units that would remain with ``ClientLimits/advisedTTL``,
-    /// if clients query the name again as soon as its answer expires.
+    /// Estimated fraction (0…1) of the units that the vendor would still bill if the minimum TTL
+    /// were ``ClientLimits/advisedTTL``.
+    ///
+    /// Assumes that clients query the name again as soon as its answer expires.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         var ttl = UInt32.max

@@ -18,7 +18,8 @@ protocol VendorRequest: Sendable {
     /// Nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// False for probes and requests for server addresses, which the rate limit never refuses.
+    /// False if the rate limit never refuses the request: a probe, or a request for the addresses
+    /// of servers.
     var isPaced: Bool { get }
 
     func request(

@@ -237,8 +237,8 @@ extension VendorClient {
             let reason = waitReason(of: clients, free: shares.free - 1)
             late.append((name, failure(reason, of: clients, beginning: batch.client)))
         }
-        // The call begins first, because `answer` calls completion handlers, which can use up the
-        // concurrent calls with other lookups at this vendor (DNS64).
+        // The call begins first: `answer` calls completion handlers, and these can start other
+        // lookups at this vendor (DNS64) that use up the concurrent calls.
         if !names.isEmpty { begin(names, of: batch.client, now) }
         for (name, failure) in late { answer(name, failure) }
     }
@@ -283,7 +283,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // Because of the minimum delay, one search expires all lookups with similar deadlines.
+        // The alarm has a minimum delay, so that lookups with similar deadlines expire together.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -310,7 +310,10 @@ extension VendorClient {
         for lookUp in late { finish(lookUp, .failure(failure)) }
     }
 
-    /// Cancels a lookup, except the last lookup for a name in a call: the call is already charged.
+    /// Cancels a lookup.
+    ///
+    /// Exception: if a call for the name is in flight, its last lookup stays, because the call is
+    /// already charged.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

@@ -112,8 +112,8 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Minimum number of other calls in flight with which the error shows a limit of concurrent
-    /// calls; a 429 with fewer calls shows a rate limit.
+    /// The error shows a limit of concurrent calls only if at least this number of other calls is
+    /// in flight; a 429 with fewer calls shows a rate limit.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }
 
     /// A 429 with `Retry-After` shows a rate limit.

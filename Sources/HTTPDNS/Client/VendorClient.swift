@@ -47,7 +47,7 @@ package final class VendorClient {
 
     var demand = FamilyDemand()
 
-    /// From the latest reply to a request with the configured client subnet.
+    /// Client address in the latest reply to a request with the configured client subnet.
     var clientAddress: IPAddress?
 
     /// Includes removed servers with requests in flight.
@@ -85,7 +85,7 @@ package final class VendorClient {
 
     var callsBegun: UInt64 = 0
 
-    /// Time without a reply to a call after which a health probe begins.
+    /// A health probe starts this time after the start of a call if the vendor has not replied.
     let suspicionTime: Duration
 
     var suspectedCalls: UInt64 = 0
@@ -150,8 +150,8 @@ package final class VendorClient {
             store: usage
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
-        // One DNS client can have half of the concurrent calls; the burst permits a hedged request
-        // for each of them. The burst is at least `retriesBeforeSwitch`: after this number of
+        // One DNS client can have half of the concurrent calls. The burst permits a hedged request
+        // for each of these calls. The burst is at least `retriesBeforeSwitch`: after this number of
         // hedged requests, the calls of the client avoid a slow server.
         hedges = HedgeBudget(
             burst: max((settings.concurrentCalls + 1) / 2, settings.retriesBeforeSwitch)

@@ -65,7 +65,8 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Time by which the vendor's clock is ahead of the local clock.
     package var clockSkew: Duration?
 
-    /// Above the limit, and therefore not used; nil after the vendor has accepted a request.
+    /// Clock difference that is not used, because it is above the limit; nil after the vendor has
+    /// accepted a request.
     package var refusedClockSkew: Duration?
 
     package var skewRepairs: UInt64 = 0

@@ -4,8 +4,10 @@ import COpenSSL
 /// Symmetric cipher of OpenSSL with one key, and with its own library context.
 ///
 /// A sealed text consists of the initialisation vector, the ciphertext and, for GCM, the
-/// authentication tag. In the process-wide context, the legacy provider (DES) would disable the
-/// default provider, which libcurl needs for TLS.
+/// authentication tag.
+///
+/// The library context is separate, because DES needs the legacy provider. In the process-wide
+/// context, this provider would disable the default provider, which libcurl needs for TLS.
 // SAFETY: the pointers are set in init and freed in deinit. Between the two, OpenSSL only reads the
 // objects, which OSSL_LIB_CTX(3) and EVP_CIPHER_fetch(3) allow from any thread.
 @safe

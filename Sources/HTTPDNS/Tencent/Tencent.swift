@@ -18,7 +18,7 @@ package struct Tencent: Vendor {
 
     let clientSubnetForm: ClientSubnetForm
 
-    /// True if each request contains an expiry time, behind the list of names.
+    /// True if each request contains an expiry time after the list of names.
     private(set) var expires: Bool
 
     package var facts: VendorFacts {

@@ -3,8 +3,8 @@ import DNSWire
 
 /// Checks of text that was encrypted without authentication (AES-CBC, DES-ECB).
 ///
-/// An attacker on the path that knows a pair of plaintext and ciphertext can forge any text of 16
-/// octets, but not all blocks of a longer text. Therefore, every octet must be valid, and each
+/// An attacker on the network path who knows a plaintext with its ciphertext can forge any text of
+/// 16 octets, but not all blocks of a longer text. Therefore, every octet must be valid, and each
 /// requested part must be present: the name (`query=1`), the TTLs (`ttl=1`) and, at the end, the
 /// client's address (`clientip=1`).
 extension TencentReply {

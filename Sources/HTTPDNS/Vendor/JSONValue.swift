@@ -138,7 +138,7 @@ extension JSONValue {
 
     var name: Name? { octets.flatMap { try? Name(text: $0) } }
 
-    /// Returns ``name``, or `known` without parsing if the text equals `known`.
+    /// Returns ``name``; if the text equals `known`, returns `known` without parsing the text.
     func name(or known: Name) -> Name? {
         guard isText else { return nil }
         return document.isName(known, at: index) ? known : name
