@@ -257,10 +257,10 @@ package final class Resolver {
         return (.suppressing, FamilySuppression.answer(question, match, policy))
     }
 
-    /// Returns the cached answer for a name that keeps its route in captive portal mode, in which
-    /// workers bypass the cache.
+    /// Returns the cached answer if the name keeps its route in captive portal mode.
     ///
-    /// Otherwise, each query for a name of a route with `fallback: none` would cause a billed call.
+    /// In this mode, workers bypass the cache. Without this function, each query for a name of a
+    /// route with `fallback: none` would cause a billed call.
     private func bypassed(
         _ query: Query,
         _ match: RouteTable.Match?,

@@ -28,7 +28,7 @@ package enum ResolverLimits {
     /// Maximum age of a router advertisement that the daemon keeps when the network changes.
     static let announcement: Duration = .seconds(3)
 
-    /// Time after a change of the advertised NAT64 prefix in which another prefix is ignored.
+    /// After a change of the advertised NAT64 prefix, another prefix is ignored for this time.
     static let announcementPause: Duration = .seconds(10)
 
     static let refreshAfterStart: Duration = .seconds(60)
@@ -60,7 +60,7 @@ package enum ResolverLimits {
     /// Bounds, in seconds, of the interval between queries for the NAT64 prefix.
     static let prefixLifetime: ClosedRange<UInt32> = 60...600
 
-    /// Time after a link went down in which its routing domains are held.
+    /// After a link goes down, its routing domains are held for this time.
     package static let domainHold: Duration = .seconds(5)
 
     /// Maximum number of held domains; domains of VPNs do not count.

@@ -43,11 +43,12 @@ package final class AnswerSourceRegistry: Sendable {
 
     package init() {}
 
-    /// Returns the number of the source `name`, which is registered if it is new; ``unknown`` if
-    /// all numbers are in use.
+    /// Returns the number of the source `name`; a new source gets a new number.
     ///
-    /// - Parameter vendor: vendor of the server, or vendor for which the upstream is the
-    ///   fallback; otherwise nil.
+    /// Returns ``unknown`` if all numbers are in use.
+    ///
+    /// - Parameter vendor: for a vendor's server, the vendor; for an upstream that is the fallback
+    ///   of a vendor, this vendor; nil for all other sources.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         number(of: Origin(name: name, vendor: vendor))
     }
@@ -64,9 +65,9 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the number of an upstream for its answers as the fallback of `vendor`.
+    /// Returns the additional number that an upstream has as the fallback of `vendor`.
     ///
-    /// - Parameter number: number of the same upstream for its other answers.
+    /// - Parameter number: the normal number of this upstream.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }
@@ -106,7 +107,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor that needs no call because of a cache hit on an answer with this number.
+    /// Returns the vendor to which a cache hit on an answer with this number avoids a call.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {

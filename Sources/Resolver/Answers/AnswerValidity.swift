@@ -51,7 +51,8 @@ struct NameSources: Equatable {
 
     /// Returns a copy with `vendor` as the only vendor.
     ///
-    /// The copy represents the old sources of a name, of which a snapshot stores only `vendor`.
+    /// The copy represents the sources of a name before a restart. Of these sources, the snapshot
+    /// contains only `vendor`.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }

@@ -7,7 +7,7 @@ internal import Upstream
 
 /// Check of each cached answer after a reload: finds invalid answers with ``AnswerValidity``.
 ///
-/// The caller removes invalid answers; to mark them stale is not sufficient.
+/// The caller must remove invalid answers; it is not sufficient to mark these answers as stale.
 @ServiceLoop
 final class ReloadInvalidation {
     /// Settings of a resolver that determine its answers.

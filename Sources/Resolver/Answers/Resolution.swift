@@ -33,8 +33,8 @@ package struct Resolution: Sendable {
     /// True if queries of the client itself used up the limit that `isCrowded` reports.
     var isClientCrowded = false
 
-    /// True for a failure of an upstream after which the query was not repeated, because of a high
-    /// load of the client.
+    /// True if an upstream failed after fewer repetitions of the query than usual, because of the
+    /// high load of the client.
     var lacksRepetition = false
 
     var isUnanswered = false

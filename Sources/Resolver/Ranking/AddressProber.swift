@@ -28,7 +28,8 @@ package final class AddressProber {
 
     static let timeout: Duration = .seconds(1)
 
-    /// Pause after the measurements of a name, multiplied by the number of new measurements.
+    /// After the measurements of a name, the prober pauses for this time × the number of new
+    /// measurements.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()

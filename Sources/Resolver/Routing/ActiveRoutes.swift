@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Selector of the route of a name, from the routes in the settings and the links' routing domains.
+/// Routes that are now in use: routes of the settings, and routes for the routing domains of links.
 ///
 /// If a pattern of the settings and a routing domain are equal, the pattern of the settings wins. A
 /// routing domain never overrides a route with vendors and `fallback: none`.

@@ -11,7 +11,7 @@ package struct Route: Sendable {
     /// Vendors for A and AAAA queries, in the order of calls.
     package var vendors: [VendorClient]
 
-    /// Upstreams for other queries and as fallback; nil for the default group.
+    /// Upstreams for all queries that the vendors do not answer; nil for the default group.
     package var upstreams: UpstreamGroup?
 
     package var fallsBack: Bool
@@ -235,8 +235,9 @@ extension RouteTable {
         /// True if both tables map each name to the same route index.
         let claimsAreSame: Bool
 
-        /// Pairs of an old and a new route with the same index in `matches`; omits a pair with the
-        /// same old and new sources as an earlier pair.
+        /// Pairs of an old and a new route with the same index in `matches`.
+        ///
+        /// If two pairs have equal old sources and equal new sources, only one pair is included.
         let pairs: [(old: Match, new: Match)]
     }
 

@@ -90,8 +90,7 @@ final class CacheWriter {
     ) {
         let question = sibling ?? query.query.question
         let (match, trace) = (query.match, query.trace)
-        // In the cache, YXDOMAIN would count as a failure, and clients could get a stale answer
-        // instead.
+        // In the cache, YXDOMAIN would count as a failure. Clients could then get a stale answer.
         guard resolution.lifetime > 0, resolution.rcode != .yxDomain,
             match?.route.options.isCached ?? true, isRight(resolution, question)
         else {

@@ -25,7 +25,7 @@ struct DenialFilter {
     ///   requested family.
     /// - Parameter hasVendorFailed: true if no vendor has answered; then NXDOMAIN and NODATA are
     ///   kept, but cached only for ``unconfirmedLifetime``.
-    /// - Parameter siblings: answers to other types of the name in the vendor's reply.
+    /// - Parameter siblings: the vendor's answers to other questions about the name.
     func filtered(
         _ resolution: Resolution,
         _ query: Query,
@@ -59,8 +59,8 @@ struct DenialFilter {
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // NODATA would replace this answer without the NXDOMAIN in the cache, so `denial` must
-            // not outlive that NXDOMAIN.
+            // The answer stays NXDOMAIN only because of the NXDOMAIN in the cache, so `denial` must
+            // not outlive that entry.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial

@@ -75,7 +75,7 @@ package final class FleetExchange {
         )
     }
 
-    /// Use of the fleet for the next query for a name, for `explain`.
+    /// How the next query for a name would use the fleet; shown by `explain`.
     package enum Outlook: Sendable {
         case asked(SocketAddress, wait: Duration)
         case alone

@@ -95,7 +95,8 @@ package final class UpstreamStage {
     /// Ends the query with `error`, or with an error that replaces `error`.
     ///
     /// - `aliases` replaces `error` if another upstream has returned a CNAME chain that loops or is
-    ///   too long. Exceptions are a limit of this machine, `withdrawn` and `noServer`.
+    ///   too long. It does not replace `withdrawn`, `noServer` and the errors for a limit of this
+    ///   machine.
     /// - `paused` replaces `error` if `error` is a sign of an outage, an upstream is paused, and no
     ///   upstream is in service.
     private func fail(_ query: PendingQuery, _ error: UpstreamError) {
@@ -162,8 +163,10 @@ package final class UpstreamStage {
         var message: Message
         let upstream: any Forwarding
 
-        /// Looked up after the first reply: before the last reply, ``forget(_:)`` may remove the
-        /// upstream, and a later lookup would store the upstream again.
+        /// Stored after the first reply, for the time in which the target of an alias is queried.
+        ///
+        /// During this time, ``forget(_:)`` may remove the upstream. A later lookup of the number
+        /// would then add the upstream again.
         let provenance: Provenance
 
         var others: [any Forwarding] = []

@@ -61,7 +61,7 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Limit that prevented a vendor call that could have changed the result.
+    /// Limit that prevented a vendor call, if this call could have changed the result.
     private var limit: VendorStage.Limit? {
         if case .empty? = vendorResult { vendorsLeft.callLimit } else { vendorsLeft.limit }
     }
@@ -143,7 +143,7 @@ final class VendorFallback {
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
         if isEarlyOfClient, let delay = match.route.options.fallbackAfter {
-            // The clients that joined within the last `delay` may have shares left for a call.
+            // The limits of the clients that joined within the last `delay` may permit a call.
             pending.table?.separate(pending, since: denials.clocks.now() - delay)
         }
         askUpstreams()

@@ -60,8 +60,8 @@ extension VendorStage {
         return { reply in
             let value = reply.flatMap { fleet.value(of: $0, policy) }
             if let ticket { return fleet.fleet.end(ticket, value) }
-            // `ticket` is nil if `vendor.exit` was unknown or the fleet failed before the call. The
-            // reply is shared if `vendor.exit` is known now.
+            // Before the call, `vendor.exit` was unknown, or the fleet failed. If `vendor.exit` is
+            // known now, the reply is shared.
             guard let value, let reply, !reply.wasMerged,
                 let question = question
                     ?? fleet.question(

@@ -15,10 +15,10 @@ extension VendorStage {
         /// Limit that prevented a call; `ofClient` has precedence over `ofVendor`.
         private(set) var limit: Limit?
 
-        /// Limit on the queue or the calls in flight that prevented a call; nil for other limits.
+        /// Limit that prevented a call, if it is a limit on the queue or on the calls in flight.
         ///
-        /// After another limit, such as the budget, an empty reply of a later vendor is cached:
-        /// otherwise, each query for the name would cause a billed call to this vendor.
+        /// Nil for another limit, such as the budget: then an empty reply of a later vendor is
+        /// cached. If it were not cached, each query for the name would cause a billed call.
         private(set) var callLimit: Limit?
 
         /// True if the reply is from an unprotected vendor, because a limit of the client prevented
@@ -27,8 +27,8 @@ extension VendorStage {
 
         /// True if other clients' calls prevented a call to a protected vendor.
         ///
-        /// A client with many calls could otherwise cause the names of other clients to be sent
-        /// without encryption.
+        /// In this case, unprotected sources do not get the name. Without this rule, a client with
+        /// many calls could cause the names of other clients to be sent without encryption.
         private(set) var isCrowded = false
 
         /// True if other clients' calls prevented a call to at least one vendor.
@@ -88,9 +88,9 @@ extension VendorStage {
         }
     }
 
-    /// Returns the earliest time of the early fallback; nil if it can start now.
+    /// Returns the time before which the early fallback must not start; nil if it can start now.
     ///
-    /// Also removes a name that has waited too long from a vendor's queue.
+    /// If a name has waited too long in a vendor's queue, also removes the name from this queue.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,

@@ -7,7 +7,8 @@ internal import DNSWire
 extension DNS64 {
     /// Returns the local answer for `ipv4only.arpa` and its reverse names (RFC 8880 §7).
     ///
-    /// Nil for other names, without a prefix, and if a route overrides these names.
+    /// Nil if the query is for another name, if there is no prefix, or if a route overrides these
+    /// names.
     func ownAnswer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         guard question.recordClass == .in, match?.claimsSpecialNames != true, let prefix else {
             return nil

@@ -39,8 +39,10 @@ final class DNS64 {
 
     // MARK: - Resolving
 
-    /// Returns the route for `query`: `match`, or nil (the default upstreams) for `ipv4only.arpa`
-    /// without its own route.
+    /// Returns the route for `query`.
+    ///
+    /// For `ipv4only.arpa`, if no route claims this name: nil (the default upstreams). In all other
+    /// cases: `match`.
     ///
     /// Only the network's resolver answers `ipv4only.arpa` correctly (RFC 8880 §7.1).
     func match(_ query: Query, _ match: RouteTable.Match?) -> RouteTable.Match? {

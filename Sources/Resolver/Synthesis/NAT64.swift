@@ -211,7 +211,8 @@ extension NAT64 {
     }
 
     private func tested(_ families: NetworkStack) {
-        // The first query after this time repeats the test; a timer would not wait for a query.
+        // The first query after this time repeats the test. A timer would also repeat the test if
+        // there are no queries.
         testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
         guard families != stack else { return }
         stopDiscovery()

@@ -38,10 +38,11 @@ extension Resolver {
 
     /// Returns a sweep that removes the cached answers that depend on the NAT64 prefix.
     ///
-    /// A vendor's addresses are removed only if at least one address embeds a private address under
-    /// the new prefix, because the vendor may bill the call for new addresses.
+    /// The vendor may bill the call for new addresses. Therefore, a vendor's addresses are removed
+    /// only if at least one of these addresses embeds a private address under the new prefix.
     ///
-    /// - Parameter savesCalls: true to also keep synthesized and negative answers of vendors.
+    /// - Parameter savesCalls: true if the sweep also keeps synthesized and negative answers of
+    ///   vendors.
     /// - Returns: the sweep; the caller must run it to its end.
     package func prefixChanged(to prefix: NAT64Prefix?, savesCalls: Bool) -> CacheSweep {
         CacheSweep(removingByContent: cache, now: clocks.now()) {
