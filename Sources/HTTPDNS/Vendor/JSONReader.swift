@@ -101,7 +101,7 @@ extension JSONReader {
 
     /// Returns false if the latest key of `object` is a duplicate.
     ///
-    /// `count` is the number of keys, with the latest key. `marks` combines the marks of the
+    /// `count` is the number of keys, including the latest key. `marks` combines the marks of the
     /// earlier keys (``mark(of:)``). If `marks` lacks the mark of the latest key, this key needs no
     /// comparison.
     private mutating func insertKey(of object: Int, _ count: Int, _ marks: inout UInt64) -> Bool {

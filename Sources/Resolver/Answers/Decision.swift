@@ -72,7 +72,7 @@ package struct Decision: Sendable {
 
         package let state: VendorStatistics.State
 
-        /// True if the resolver skips the vendor, which does not respond.
+        /// True if the resolver skips the vendor, because this vendor does not respond.
         package let isPassedOver: Bool
 
         /// True if the resolver probes the skipped vendor.

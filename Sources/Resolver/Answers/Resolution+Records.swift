@@ -28,8 +28,9 @@ extension Resolution {
         sections.message(to: question)?.answers ?? []
     }
 
-    /// Returns a copy with these records and without AD; nil if these records do not fit into a
-    /// message.
+    /// Returns a copy with these records and without AD.
+    ///
+    /// Returns nil if the records do not fit into a message.
     func replacing(
         answers: [Record],
         of question: Question,

@@ -73,7 +73,7 @@ extension SingleFlight {
 extension PendingQuery {
     /// Removes and returns the waiting clients for which a new query can succeed.
     ///
-    /// Excludes `client`, because this query used the limits of `client`.
+    /// Excludes `client`: its limits applied to this query, and would apply to the new query again.
     ///
     /// - Parameter includesUnproven: false if clients without a proven address have reached a
     ///   common limit.

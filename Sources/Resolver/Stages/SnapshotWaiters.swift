@@ -17,7 +17,7 @@ package final class SnapshotWaiters {
 
         let began: Instant
 
-        /// Start of the serve-stale delay: the first query for the name.
+        /// Time of the first query for the name, at which the serve-stale delay starts.
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 

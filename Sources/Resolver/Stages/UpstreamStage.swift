@@ -253,7 +253,8 @@ package final class UpstreamStage {
         begin(pending, through: first, now: clocks.now())
     }
 
-    /// CNAME chain of a reply, stored without the rest of the reply while its target is queried.
+    /// CNAME chain of a reply, stored while the target of the chain is queried; the rest of the
+    /// reply is not stored.
     private struct PendingAlias {
         private let records: AnswerSections
         private let isAuthentic: Bool

@@ -30,7 +30,7 @@ final class VendorFallback {
     /// Number of vendors that got the query and have not finished.
     private var vendorsAsked = 0
 
-    /// First answer of a vendor, or else the combined result of all vendors.
+    /// First answer of a vendor; if no vendor answers, the combined result of all vendors.
     private var vendorResult: VendorStage.Result?
 
     private var partialResult: VendorStage.Result?

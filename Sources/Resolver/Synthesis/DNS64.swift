@@ -179,7 +179,7 @@ extension DNS64 {
         return prefix.extract(address).map { Name(reverseOf: .v4($0)) }
     }
 
-    /// True for PTR queries for synthesized addresses, to which ``SpecialNames`` does not apply.
+    /// True for PTR queries for synthesized addresses; ``SpecialNames`` does not apply to these.
     func translates(_ question: Question) -> Bool { pointerTarget(of: question) != nil }
 
     /// Answers with a CNAME to the IPv4 reverse name (`target`), and the PTR records of this name.

@@ -232,7 +232,7 @@ extension NAT64 {
     private static let question = Question(name: .ipv4only, type: .aaaa)
 
     private struct Results {
-        /// Shortest TTL, in seconds, of the SOA in a negative answer; nil without such an answer.
+        /// Shortest TTL, in seconds, of the SOAs in negative answers; nil if no answer is negative.
         var absence: UInt32?
         var hasFailure = false
     }
