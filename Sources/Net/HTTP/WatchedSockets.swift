@@ -57,7 +57,7 @@ final class WatchedSockets {
             watch?.change(to: events)
         }
 
-        fileprivate func shutDown() { shutdown(duplicate.raw, Int32(SHUT_RDWR)) }
+        fileprivate func shutDown() { WatchedSockets.shutDown(duplicate.raw) }
 
         fileprivate func suspend(_ isSuspended: Bool) { watch?.suspend(isSuspended) }
 
@@ -212,9 +212,21 @@ final class WatchedSockets {
         }
         for (descriptor, suspect) in suspects
         where SocketAddress(localOf: descriptor)?.port == suspect {
-            shutdown(descriptor, Int32(SHUT_RDWR))
+            Self.shutDown(descriptor)
         }
         suspects = [:]
+    }
+
+    /// Ends a connection, and discards its unread octets: with unread octets, such as close_notify
+    /// (RFC 8446 §6.1), libcurl would use the connection for the next request.
+    private static func shutDown(_ descriptor: Int32) {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        var octets = [UInt8](repeating: 0, count: 4096)
+        for _ in 0...Int(2 * receiveBuffer) / octets.count {
+            // SAFETY: recv writes at most the size of the array.
+            guard unsafe recv(descriptor, &octets, octets.count, Int32(MSG_DONTWAIT)) > 0
+            else { break }
+        }
     }
 
     func forget(_ descriptor: Int32) { all[descriptor] = nil }
