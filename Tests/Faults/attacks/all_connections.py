@@ -6,7 +6,7 @@ import common
 import servers
 
 TITLE = "an upstream over HTTP/1.1 with four addresses answers no query"
-PROMISE = "names of another upstream over HTTPS are answered within 1 s during the attack"
+PROMISE = "during the attack, each name of another upstream over HTTPS takes at most 1 s"
 PEERS = ()
 ADDRESSES = ("127.0.0.11", "127.0.0.12", "127.0.0.13", "127.0.0.14")
 

@@ -9,7 +9,7 @@ import common
 import servers
 
 TITLE = "dead names at an honest upstream over HTTPS: 100 a second from this machine, 600 from 1,000 forged addresses"
-PROMISE = "at most 2 % of other names fail, from this machine and from the LAN"
+PROMISE = "at most 2 % of the working names of this machine fail, and at most 2 % of those of the LAN"
 PEERS = ()
 NAMES, SECONDS = 120, 6
 LOCAL, LAN, REMOTE = "127.0.0.1", common.CLIENTS[1], common.CLIENTS[2]

@@ -6,7 +6,7 @@ import common
 import servers
 
 TITLE = "an upstream over TCP sends messages without end"
-PROMISE = "a name that needs no upstream is answered within 1 s during the attack"
+PROMISE = "during the attack, each name that needs no upstream is answered within 1 s"
 PEERS = ()
 
 SETTINGS = """

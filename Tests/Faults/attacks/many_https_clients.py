@@ -10,7 +10,7 @@ import servers
 
 CLIENTS, RATE = 40, 120
 TITLE = f"dead names at an honest upstream over HTTP/1.1: {RATE} a second from {CLIENTS} clients over TCP"
-PROMISE = "at most 2 % of other names fail, from this machine and from the LAN"
+PROMISE = "at most 2 % of the working names of this machine fail, and at most 2 % of those of the LAN"
 PEERS = ()
 NAMES, SECONDS = 120, 6
 LOCAL, LAN = "127.0.0.1", common.CLIENTS[1]

@@ -8,7 +8,7 @@ import common
 import servers
 
 TITLE = "three clients query 600 slow names a second at an honest upstream over HTTPS"
-PROMISE = "other names of this upstream are answered within 1 s during the attack"
+PROMISE = "during the attack, each fast name of this upstream is answered within 1 s"
 PEERS = ()
 RATE, DELAY = 600, 2.5
 
