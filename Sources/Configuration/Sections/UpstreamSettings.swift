@@ -133,8 +133,8 @@ extension UpstreamSettings: SettingsEntry {
         },
         .option("timeout", \.timeout, .duration(SettingsLimits.timeout)) {
             """
-            Time limit for one answer. The next upstream is queried earlier if an answer is slower \
-            than usual.
+            Time limit for one answer. If an answer is slower than usual, the next upstream is \
+            queried before the end of this time.
             """
         }
     )

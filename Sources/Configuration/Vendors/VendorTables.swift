@@ -244,9 +244,9 @@ extension VendorSettings {
         },
         .option("units-per-day", \.unitsPerDay, .integer(SettingsLimits.units), example: 500_000) {
             """
-            Maximum number of billed units per UTC day; not less than the units that one name \
-            costs. If the daemon does not know whether a call is billed, the units of this call \
-            count, too.
+            Maximum number of billed units per UTC day. With `on-exceeded: fallback`, the value \
+            must be at least the number of units that one name costs. If the daemon does not know \
+            whether a call is billed, the units of this call count, too.
             """
         },
         .option(
