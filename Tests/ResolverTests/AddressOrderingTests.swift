@@ -98,6 +98,20 @@ struct AddressOrderingTests {
         #expect(harness.tried.isEmpty)
     }
 
+    @Test(arguments: [AddressProber.recordLimit, AddressProber.recordLimit + 1])
+    @ServiceLoop
+    func `an answer with more than 64 records keeps its order`(count: Int) async throws {
+        let harness = try Self.harness()
+        let addresses = (1...count).map { "192.0.2.\($0)" }
+        harness.zone["www.example.com"] = Known(v4: addresses)
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(2))
+        let isOrdered = count <= AddressProber.recordLimit
+        #expect(harness.tried.count == (isOrdered ? AddressProber.addressLimit : 0))
+        let first = Self.cached(harness, "www.example.com").first
+        #expect(first == (isOrdered ? "192.0.2.2" : "192.0.2.1"))
+    }
+
     @Test
     @ServiceLoop
     func `aliases stay before the addresses`() async throws {

@@ -67,7 +67,8 @@ extension AnswerSettings {
             """
             Order of the addresses in an answer. `rotate` starts each answer from the cache with \
             another address. `fastest` puts the address with the shortest TCP connect time first; \
-            the connect time of an address is measured at most once in 5 minutes.
+            the connect time of an address is measured at most once in 5 minutes. Answers with \
+            more than 64 records keep their order.
             """
         },
         .option("probe", \.probe, .probes) {

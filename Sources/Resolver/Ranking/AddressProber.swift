@@ -26,6 +26,9 @@ package final class AddressProber {
 
     static let addressLimit = 8
 
+    /// Maximum records of an answer that is ordered; the time to order is quadratic in the records.
+    nonisolated static let recordLimit = 64
+
     static let timeout: Duration = .seconds(1)
 
     /// After the measurements of a name, the prober pauses for this time × the number of new

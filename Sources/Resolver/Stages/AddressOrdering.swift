@@ -40,7 +40,8 @@ final class AddressOrdering {
     private static let standardPort: UInt16 = 443
 
     private func order(_ resolution: inout Resolution, of question: Question, _ port: UInt16) {
-        guard question.type.isAddress, resolution.sections.answerCount > 1,
+        guard question.type.isAddress,
+            (2...AddressProber.recordLimit).contains(Int(resolution.sections.answerCount)),
             let message = resolution.sections.message(to: question)
         else { return }
         let places = message.answers.indices.filter { message.answers[$0].type == question.type }
