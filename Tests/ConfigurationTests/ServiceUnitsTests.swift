@@ -99,6 +99,25 @@ struct ServiceUnitsTests {
         #expect(try warnings("[::]:53").isEmpty)
     }
 
+    @Test("a wildcard address that overlaps an address of the socket units is an outage")
+    func overlap() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        try install()
+        try write(
+            "[Service]\nAmbientCapabilities=CAP_NET_BIND_SERVICE\nPrivateUsers=no\n"
+                + "CapabilityBoundingSet=CAP_NET_BIND_SERVICE\n",
+            to: "etc/httpdnsd.service.d/ports.conf"
+        )
+        expectErrors(
+            try warnings("0.0.0.0:53"),
+            ["`0.0.0.0:53` httpdnsd.socket `127.0.0.1:53` would have no DNS ListenDatagram="]
+        )
+        #expect(try warnings("127.0.0.1:53", "0.0.0.0:5353", "192.0.2.1:53").isEmpty)
+        let empty = "[Socket]\nListenDatagram=\nListenStream=\n"
+        try write(empty, to: "etc/httpdnsd.socket.d/override.conf")
+        #expect(try warnings("0.0.0.0:53").isEmpty)
+    }
+
     @Test("an address of the socket units needs `allow` for clients on other hosts")
     func refusingSocket() throws {
         defer { try? FileManager.default.removeItem(at: root) }

@@ -14,6 +14,18 @@ extension Settings {
                 reading.reportOverlap(place, "\(address)", "\(other)")
             } else if let units, !units.canListen(on: address) {
                 warnOfUnits(address, at: place, &reading)
+            } else if let passed = units?.passedAddresses.first(where: {
+                $0 != address && address.overlaps($0)
+            }) {
+                reading.warn(
+                    place,
+                    "httpdnsd.service cannot listen on `\(address)`: "
+                        + "\(ServiceUnits.socket(for: passed)) contains `\(passed)`; "
+                        + SettingsComplaint.outage,
+                    hint: "list single addresses; or run `systemctl edit "
+                        + "\(ServiceUnits.socket(for: passed))` and add below [Socket] the lines "
+                        + "ListenDatagram= (empty) and ListenStream= (empty)"
+                )
             }
             reading.warnIfNoInterface(of: address, place)
             reading.warnIfAbsent(address, place)
