@@ -13,7 +13,7 @@ internal import Synchronization
 package struct DatagramBatch: ~Copyable {
     package static let capacity = 32
 
-    /// The kernel truncates longer queries; no UDP reply is longer.
+    /// Size of each buffer; the kernel truncates a longer query, and no UDP reply is longer.
     package static let bufferOctets = 4096
 
     private let buffers: UnsafeMutableRawPointer

@@ -103,7 +103,8 @@ final class DatagramQueue {
 
     private func reserve(_ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Not `flush`: it reports failures, and a failure handler may call this function again.
+        // Does not call `flush`, because `flush` reports failures, and the handler of a failure may
+        // call this function again.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")

@@ -196,7 +196,7 @@ package final class FileWatch {
     /// IN_ATTRIB occurs when a rename replaces the file.
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
-    /// IN_ATTRIB reports new permissions of a file that has no watch itself.
+    /// If the file itself has no watch, IN_ATTRIB on its directory reports new permissions.
     private static let directoryEvents =
         IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_CREATE | IN_DELETE
         | IN_MOVED_FROM | IN_MOVED_TO | Int32(IN_ONLYDIR)

@@ -46,7 +46,8 @@ package struct RootOnlyPath {
         return (other + "/").hasPrefix(directory + "/")
     }
 
-    /// `isSearched` is true if files in a directory are opened, but the directory is not listed.
+    /// - Parameter isSearched: true for a directory that the user need not list, but in which the
+    ///   user must open files.
     private static func isClosed(_ path: String, isSearched: Bool, for user: ServiceUser?) -> Bool {
         guard let status = status(path) else { return false }
         let needed: mode_t = isSearched ? 0o001 : isDirectory(status) ? 0o005 : 0o004

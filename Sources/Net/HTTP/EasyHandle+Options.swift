@@ -47,7 +47,7 @@ extension EasyHandle {
         unsafe value.withCString { unsafe curl_easy_set_text(easy, option, $0) }
     }
 
-    /// Other risky features are off by default.
+    /// Turns off risky features; risky features that are not listed here are off by default.
     private func setStrictness() throws(HTTPError) {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
@@ -103,8 +103,8 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard trusted != nil, Self.sharesOpenSSL, request.version != .http3 else {
-            // In these cases, libcurl cannot use the parsed certificates, and reads the certificate
-            // file for each connection.
+            // libcurl cannot use the parsed certificates here, so it reads the certificate file for
+            // each connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }
@@ -140,8 +140,8 @@ extension EasyHandle {
         )
         // With AUTO_RETRY, one read would process TLS key updates as long as key updates arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
-        // Also disables renegotiation: if a reply follows, ``LoopMeter`` does not charge the CPU
-        // time of a successful handshake.
+        // Also disables renegotiation. If a reply follows a successful handshake, ``LoopMeter``
+        // does not charge the handshake, so a server could renegotiate without a charge.
         unsafe TLSClient.limitHandshakes(in: context)
         // A libcurl call does not return while frames arrive that belong to no HTTP/2 reply; this
         // callback can end the connection. SAFETY: the pool retains the meter until the connection

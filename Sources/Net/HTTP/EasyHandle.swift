@@ -287,7 +287,7 @@ extension EasyHandle {
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0,
             CURLE_BAD_FUNCTION_ARGUMENT where localPort != 0:
-            // libcurl reports a missing or wrong status line as an invalid request, but it had
+            // libcurl reports a missing or wrong status line as an invalid request. But libcurl has
             // opened a connection, so the request was valid.
             return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,

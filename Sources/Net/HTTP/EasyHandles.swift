@@ -24,7 +24,9 @@ final class EasyHandles {
         trusted = store
     }
 
-    /// Returns an idle handle of the same kind, or a handle without a kind.
+    /// Returns an idle handle that is prepared for requests such as `request`.
+    ///
+    /// If there is none, returns a handle that is not prepared for any request.
     func take(for request: HTTPRequest) throws(HTTPError) -> EasyHandle {
         if let last = takeLast() {
             if last.isPrepared(for: request) { return last }

@@ -16,7 +16,7 @@ package final class HTTPClient: HTTPTransport {
         /// Maximum octets of headers, interim replies and trailers, plus 96 octets for each line.
         package var headerOctets = 16 << 10
 
-        /// Maximum for each provider and certificate source; further requests wait.
+        /// Maximum connections in each ``ConnectionPool``; further requests wait.
         package var connections = 64
 
         package var connectionsPerServer = 32

@@ -131,7 +131,7 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Reply memory of one provider; full if it is larger than the free part of `whole`.
+    /// Part of `whole` that one provider uses; full if it is larger than the free part of `whole`.
     final class Share {
         private let whole: ReplyMemory
 

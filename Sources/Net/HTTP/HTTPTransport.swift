@@ -71,7 +71,9 @@ package struct HTTPRequest: Sendable, Hashable {
     /// ``HTTPError/timedOut(reused:)`` with `reused` false.
     package var isSentOnce = false
 
-    /// True if handles may retain the query of the URL; false for a token or a variable query.
+    /// True if handles may retain the query of the URL.
+    ///
+    /// Must be false if the query contains a token, or if the query varies.
     package var keepsURL = false
 
     package var wantsTimes = false
@@ -99,10 +101,10 @@ extension String {
 }
 
 package struct TransferTimes: Sendable, Hashable {
-    /// From the start of the request; zero if the connection was reused.
+    /// Time from the start of the request to the open connection; zero for a reused connection.
     package var connected: Duration
 
-    /// From the start of the request; zero without a handshake.
+    /// Time from the start of the request to the end of the TLS handshake; zero without one.
     package var secured: Duration
 
     package var firstOctet: Duration

@@ -154,7 +154,8 @@ final class LoopMeter {
 
     /// Begins a libcurl call.
     ///
-    /// - Parameter reads: true for connections without TLS, which never call ``noteRecord()``.
+    /// - Parameter reads: true to measure the whole call. Without TLS, nothing calls
+    ///   ``noteRecord()``, which otherwise starts the measurement.
     func begin(reads: Bool, inFlight: Int) {
         (octets, messages, isStopped, self.inFlight) = (0, 0, false, inFlight)
         callStart = Clock.threadTime

@@ -42,8 +42,9 @@ final class ReplyHeaders {
         (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
     }
 
-    /// Returns the octets that the line adds to ``octets``; the format is HTTP/1.1 for all
-    /// versions.
+    /// Reads a header line; returns the number that the line adds to ``octets``.
+    ///
+    /// libcurl converts the lines of HTTP/2 and HTTP/3 to the format of HTTP/1.1.
     func take(_ line: RawSpan) -> Int {
         let gained = line.byteCount + Self.lineOctets
         octets += gained

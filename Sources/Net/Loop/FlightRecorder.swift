@@ -50,6 +50,8 @@ package final class FlightRecorder: Sendable {
         }
     }
 
-    /// Makes a crash write the lines to standard error; call this for one recorder of a process.
+    /// Makes a crash write the lines to standard error.
+    ///
+    /// Call this for only one recorder in a process.
     package func writeAtCrash() { unsafe recorder_write_at_crash(ring) }
 }

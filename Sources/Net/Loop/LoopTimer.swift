@@ -64,7 +64,7 @@ private final class TimerQueue {
             "cannot create a timer for the service loop: \(errorText(errno))"
         )
         do throws(SocketError) {
-            // Never read, because the watches are edge-triggered.
+            // The watches are edge-triggered, so the two descriptors are never read.
             let expiry = try DescriptorWatch(timer, [.readable, .edges]) { _ in
                 TimerQueue.shared.expired()
             }
@@ -113,8 +113,9 @@ private final class TimerQueue {
         ServiceLoop.task { self.run(dueBy: due) }
     }
 
-    /// Runs at most as many timers as are pending, because actions that set timers in the past
-    /// could block the loop.
+    /// Runs the due timers, but at most as many as are pending at the start.
+    ///
+    /// An action can set a timer that is due at once. Such timers must not block the loop.
     private func run(dueBy due: Instant) {
         phase = .idle
         for _ in 0..<heap.count {

@@ -9,8 +9,8 @@ private import Synchronization
 package final class LoopWakeup: Sendable {
     private let rung = Atomic(false)
 
-    // SAFETY: isolated to the loop; only `call` calls the handler. Converted once, because each
-    // conversion allocates.
+    // SAFETY: isolated to the loop; only `call` calls the handler. The isolation is removed once,
+    // because each conversion of the closure allocates memory.
     private nonisolated(unsafe) let handler: () -> Void
 
     @ServiceLoop

@@ -75,7 +75,7 @@ package final class RecordRing: Sendable {
     }
 
     private static func octets(_ range: Range<Int>, of text: RawSpan) -> UInt64 {
-        // One load reads the eight octets before the end of the range, if the text has them.
+        // If at least eight octets precede the end of the range, one load reads the last eight.
         guard range.upperBound < 8 else {
             let start = range.upperBound - 8
             // SAFETY: the text is not shorter than the range's end.

@@ -44,7 +44,7 @@ package enum ServiceManager {
         }
     }
 
-    /// Waits up to 200 ms until the notifications are sent.
+    /// Blocks until the notifications are sent or 200 ms have passed.
     package static func flush() { notifier?.flush(within: .milliseconds(200)) }
 
     // MARK: - Taking

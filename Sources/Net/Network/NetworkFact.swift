@@ -44,8 +44,8 @@ enum NetworkFact: Hashable {
 // MARK: - Reading
 
 extension NetworkFact {
-    /// Returns nil for an unusable address or route, and for a message about something else than a
-    /// link, an address or a route.
+    /// Returns nil if the address or route is unusable, or if the message is not about a link, an
+    /// address or a route.
     init?(_ message: NetlinkMessage) throws(NetlinkError) {
         switch Int(message.type) {
         case ROUTE_NEW_LINK, ROUTE_DELETED_LINK:

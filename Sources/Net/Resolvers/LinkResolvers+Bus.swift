@@ -152,7 +152,7 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Splits settings of systemd-resolved: into one entry for the interface, and one for each VPN.
+    /// Splits an entry of systemd-resolved into one entry for each VPN and one for the interface.
     ///
     /// For an interface and the IPsec VPNs over it, systemd-resolved has only one list of servers.
     func separated(from vpns: [LinkResolvers]) -> [LinkResolvers] {

@@ -22,7 +22,7 @@ package struct LinkResolvers: Sendable, Hashable {
         case dhclient
         case file
 
-        /// Set by the administrator before `httpdnsctl setup`.
+        /// The administrator had set the servers before `httpdnsctl setup`.
         case chosen = "httpdnsctl setup"
     }
 

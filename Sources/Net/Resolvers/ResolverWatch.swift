@@ -51,8 +51,10 @@ package final class ResolverWatch {
     private var repeated: [LoopTimer] = []
     private static let repetitions: [Duration] = [.milliseconds(300), .seconds(1), .seconds(3)]
 
-    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change, and
-    /// only root can read its files.
+    /// Timer for the next query to systemd-resolved.
+    ///
+    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change.
+    /// The daemon cannot watch its files, because only root can read them.
     private var poll: LoopTimer?
     private static let pollTime = Duration.seconds(10)
 
@@ -345,7 +347,9 @@ package final class ResolverWatch {
         handler(merged)
     }
 
-    /// Programs add the routes of a VPN after the servers.
+    /// Checks the IP routes to VPN servers again later.
+    ///
+    /// A VPN program sets the DNS servers first, and adds the IP routes to them afterwards.
     private func checkRoutesLater(_ links: [LinkResolvers]) {
         let isNew = routes.hasNewUnbound(links)
         guard isNew || routeTimer == nil && links.contains(where: \.isSplitTunnel) else { return }

@@ -4,7 +4,9 @@ private import Glibc
 private import Locks
 private import Synchronization
 
-/// Reserve of descriptors for upstream queries, if clients and files use all other descriptors.
+/// Reserve of descriptors for sockets that the daemon opens, for example for upstream queries.
+///
+/// The reserve is used when clients and files occupy all other descriptors.
 package enum SpareDescriptors {
     package static let count = 16
 

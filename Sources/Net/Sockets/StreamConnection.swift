@@ -85,8 +85,9 @@ package final class StreamConnection {
     private var readsInRow = 0
     private static let longestRow = 16
 
-    /// Reads at most 65,535 octets; while data is pending, checks the deadline every sixteenth
-    /// time.
+    /// Reads at most 65,535 octets.
+    ///
+    /// While data is pending, only one read in 16 checks the deadline.
     package func read(
         upTo limit: Int,
         deadline: Instant?

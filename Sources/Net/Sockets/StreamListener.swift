@@ -179,7 +179,9 @@ package final class StreamListener {
         guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
-    /// Throws if a file other than the socket of an ended process is at the path.
+    /// Returns true for the socket of an ended process, and false if no file exists at the path.
+    ///
+    /// Throws if the file is not a socket, if a process listens, or if permission is missing.
     private static func isStale(_ address: UnixAddress) throws(SocketError) -> Bool {
         guard let status = status(of: address.path) else { return false }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }

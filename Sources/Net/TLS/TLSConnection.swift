@@ -22,7 +22,9 @@ package final class TLSConnection: OctetStream {
     /// Two records (RFC 8446 §5.2); without this limit, endless key updates could block the loop.
     private static let controlLimit = 32 << 10
 
-    /// Received octets that each octet of data permits; an octet in a record of its own needs 23.
+    /// Number by which each octet of data lowers ``octetsWithoutData``.
+    ///
+    /// A TLS 1.3 record with one octet of data has 23 octets.
     private static let octetsPerData = 32
 
     private static let inputLimit = 16 << 10

@@ -46,7 +46,9 @@ package final class TrustStores {
 
     private var entries: [TrustSource: Entry] = [:]
 
-    /// Entry of the latest call, which avoids a hash of the source.
+    /// Entry that the latest call of ``store(for:)`` used.
+    ///
+    /// If the next call has the same source, it need not calculate a hash.
     private var latest: Entry?
 
     private static let checkInterval: Duration = .seconds(1)
