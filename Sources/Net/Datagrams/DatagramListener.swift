@@ -18,7 +18,8 @@ package final class DatagramListener: Sendable {
 
     package let isAdopted: Bool
 
-    /// Space for 10,000 queries; the default has space for 276 queries.
+    /// Size of the receive buffer, for 10,000 queries; a buffer of the default size has space for
+    /// 276 queries.
     private static let bufferOctets: Int32 = 4 << 20
 
     var descriptor: Int32 { owned.raw }

@@ -181,7 +181,7 @@ extension ConnectionPool {
         let none = Instant(nanoseconds: 0)
         let received = socket?.lastReceived ?? none
         let replied = isReusing ? socket?.lastReply ?? none : received
-        // The request may first have waited for the handshake of another request.
+        // Time of sending: before it was sent, the request may have waited for a handshake.
         let sent = transfer.handle?.received.sent ?? none
         // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
         // not be repeated if data has arrived.
@@ -287,7 +287,7 @@ extension ConnectionPool {
 
     private func wake(in milliseconds: Int) {
         switch milliseconds {
-        // One call of libcurl serves all new requests of an iteration.
+        // Calls libcurl later, because one call then handles all new requests of an iteration.
         case 0: nextCall.ring()
         case 1...: alarm.set(Clock.now + .milliseconds(milliseconds))
         // libcurl soon sets the next timeout.

@@ -4,7 +4,9 @@
 ///
 /// A class, because each access to a struct in a class needs run-time exclusivity checks.
 final class ReplyHeaders {
-    /// Includes interim replies and trailers, plus `lineOctets` for each line.
+    /// Octets of all received lines, also of interim replies and trailers.
+    ///
+    /// Each line counts as `lineOctets` more than it has.
     private(set) var octets = 0
 
     private static let lineOctets = 96

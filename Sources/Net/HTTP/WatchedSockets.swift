@@ -95,9 +95,10 @@ final class WatchedSockets {
     /// By default, this buffer grows to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
-    /// Without a pause, libcurl would be called all the time during flow control (RFC 9113 §6.9).
+    /// Maximum number of events before a pause (``writePause``).
     ///
-    /// libcurl then waits for a writable socket, and the socket is writable all the time.
+    /// If flow control stops a request (RFC 9113 §6.9), libcurl waits for a writable socket, and
+    /// the socket is writable all the time. Without a pause, libcurl would be called all the time.
     static let maximumWritableEvents = 8
 
     static let writePause: Duration = .milliseconds(10)

@@ -68,7 +68,7 @@ final class EventPoll: @unchecked Sendable {
         unsafe Unmanaged.passUnretained(watch).toOpaque()
     }
 
-    /// Returns the number of events; blocks until a descriptor is ready if `waits` is true.
+    /// If `waits` is true, blocks until a descriptor is ready; returns the number of events.
     func poll(waits: Bool) -> Int {
         let found = unsafe epoll_wait(descriptor, events, Int32(Self.capacity), waits ? -1 : 0)
         precondition(found >= 0 || errno == EINTR, "cannot poll: \(errorText(errno))")

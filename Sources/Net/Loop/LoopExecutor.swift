@@ -223,8 +223,8 @@ extension LoopExecutor {
         own.flush()
     }
 
-    /// Delays the datagrams if the last poll had several events, so that later datagrams to the
-    /// same socket need no further system call.
+    /// If the last poll had several events, sends the queued datagrams later, because one system
+    /// call can then also send datagrams that are queued meanwhile.
     private func poll() {
         if own.isFlushDue, own.ready > 1, !own.hasJobs, own.delays < Self.delayLimit {
             own.delays += 1

@@ -8,7 +8,7 @@ package enum MemoryLimit {
 
     /// The limit in octets; nil for none.
     ///
-    /// If a service of systemd cannot read the limit, the value is ``ofUnit``.
+    /// If this process is a service of systemd and cannot read the limit, the value is ``ofUnit``.
     package static var current: Int? {
         // SAFETY: the value is only compared.
         let isService = unsafe getenv("INVOCATION_ID") != nil

@@ -41,7 +41,9 @@ package struct LinkResolvers: Sendable, Hashable {
     /// True if the servers also answer names outside the routing domains of all links.
     package var isDefault: Bool
 
-    /// True for the routing domain `~.`: other links then only get names in their routing domains.
+    /// True if all other links get only names in their routing domains.
+    ///
+    /// A link with the routing domain `~.` has this effect.
     package var takesAll = false
 
     package init(

@@ -86,7 +86,9 @@ extension SocketAddress {
         if isOfThisHost || octets[0] >= (isIPv6 ? 0xFF : 224) { return true }
         return SocketAddress.source(towards: self)?.octets == octets
     }
-    /// Needs no route look-up, unlike ``isOwn``: if IPv6 is disabled, `::1` has no route.
+    /// True for loopback and unspecified addresses.
+    ///
+    /// Does not look up a route, because `::1` has no route if IPv6 is disabled.
     var isOfThisHost: Bool {
         if isUnspecified { return true }
         guard isIPv6 else { return octets[0] == 127 }

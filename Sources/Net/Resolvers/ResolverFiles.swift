@@ -18,7 +18,7 @@ package struct ResolverFiles: Sendable {
         /// Directory with files `METRIC INTERFACE`; the interfaces of these files are listed last.
         var metrics: String?
 
-        /// Prefixes of interface names in the program's order.
+        /// Prefixes of interface names; interfaces with an earlier prefix are listed first.
         var order: [String] = []
     }
 

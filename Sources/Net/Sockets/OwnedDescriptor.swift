@@ -55,7 +55,8 @@ struct OwnedDescriptor: ~Copyable {
 
     /// Connects through the interface ``SocketAddress/link``, if any; returns `errno`, or 0.
     ///
-    /// Linux before 5.7 requires a privilege; without it, the routing table decides.
+    /// Linux before 5.7 requires a privilege to choose the interface. Without the privilege, the
+    /// routing table decides.
     func connect(to peer: SocketAddress) -> Int32 {
         if peer.link != 0 {
             // SO_BINDTOIFINDEX in <asm-generic/socket.h>.

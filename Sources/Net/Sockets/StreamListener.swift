@@ -9,7 +9,8 @@ package final class StreamListener {
 
     static let pause: Duration = .milliseconds(100)
 
-    /// Maximum connections without a yield, so that a flood of connections cannot block the loop.
+    /// Number of connections after which the task yields, so that a flood of connections cannot
+    /// block the loop.
     static let row = 16
 
     /// Sizes of the kernel's buffers in octets; Linux doubles both values.

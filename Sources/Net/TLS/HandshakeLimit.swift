@@ -6,7 +6,8 @@ internal import COpenSSL
 /// One OpenSSL call reads HelloRequests (RFC 5246 §7.4.1.1) until no more arrive, so a server could
 /// block the service loop.
 enum HandshakeLimit {
-    /// Records and messages; a chain of 100 KiB in records of 1,300 octets needs 160.
+    /// Maximum records and messages of a handshake; a certificate chain of 100 KiB in records of
+    /// 1,300 octets needs 160.
     private static let events: UInt = 512
 
     private static let index = CRYPTO_get_ex_new_index(

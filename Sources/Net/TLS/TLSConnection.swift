@@ -19,7 +19,9 @@ package final class TLSConnection: OctetStream {
 
     private var octetsWithoutData = 0
 
-    /// Two records (RFC 8446 §5.2); without this limit, endless key updates could block the loop.
+    /// Size of two records (RFC 8446 §5.2).
+    ///
+    /// Without this limit, endless key updates could block the loop.
     private static let controlLimit = 32 << 10
 
     /// Number by which each octet of data lowers ``octetsWithoutData``.
