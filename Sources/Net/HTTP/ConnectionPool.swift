@@ -181,7 +181,7 @@ extension ConnectionPool {
         let none = Instant(nanoseconds: 0)
         let received = socket?.lastReceived ?? none
         let replied = isReusing ? socket?.lastReply ?? none : received
-        // Time of sending: before it was sent, the request may have waited for a handshake.
+        // Not `transfer.started`: libcurl may have sent the request later, after a handshake.
         let sent = transfer.handle?.received.sent ?? none
         // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
         // not be repeated if data has arrived.

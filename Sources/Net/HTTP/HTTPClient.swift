@@ -13,8 +13,8 @@ package final class HTTPClient: HTTPTransport {
         /// A provider gets at most half of the octets that the other providers leave free.
         package var receivedOctets = 8 << 20
 
-        /// Maximum octets of headers, interim replies and trailers; each line counts as 96 octets
-        /// more than it has.
+        /// Maximum octets of headers, interim replies and trailers; 96 octets are added for each
+        /// line.
         package var headerOctets = 16 << 10
 
         /// Maximum connections in each ``ConnectionPool``; further requests wait.

@@ -6,7 +6,7 @@
 final class ReplyHeaders {
     /// Octets of all received lines, also of interim replies and trailers.
     ///
-    /// Each line counts as `lineOctets` more than it has.
+    /// For each line, `lineOctets` are added.
     private(set) var octets = 0
 
     private static let lineOctets = 96

@@ -95,7 +95,7 @@ final class WatchedSockets {
     /// By default, this buffer grows to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
-    /// Maximum number of events before a pause (``writePause``).
+    /// Maximum number of successive writable events before a pause (``writePause``).
     ///
     /// If flow control stops a request (RFC 9113 §6.9), libcurl waits for a writable socket, and
     /// the socket is writable all the time. Without a pause, libcurl would be called all the time.
