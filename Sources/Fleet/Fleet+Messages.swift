@@ -31,8 +31,8 @@ extension Fleet {
             return
         }
         let known = subject.fetchedAt
-        // Redis also delivers this host's own messages. Their values have the time of the latest
-        // known value of the name.
+        // Redis also delivers this host's own messages. The value in such a message has the time
+        // that is already known for the name.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }

@@ -56,7 +56,7 @@ package final class Fleet {
     /// Name of this host, for statistics.
     package nonisolated let machine: MachineName
 
-    /// Percentage of the TTL (0...9) by which this host refreshes earlier than configured.
+    /// This host refreshes answers earlier than configured, by this percentage of the TTL (0...9).
     package nonisolated var refreshSpread: UInt32 {
         UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
     }

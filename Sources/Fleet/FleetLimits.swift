@@ -58,7 +58,8 @@ package enum FleetLimits {
     static let timeouts = 3
     static let shortSilence: Duration = .milliseconds(100)
 
-    /// Maximum milliseconds by which an answer can be older than a known answer with the same key.
+    /// An answer is accepted if it is older than a known answer with the same key by at most this
+    /// number of milliseconds.
     static let disorder: Int64 = 4_000
 
     static let heartbeat: Duration = .seconds(20)

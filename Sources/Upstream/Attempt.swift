@@ -19,7 +19,7 @@ package class Attempt {
     /// True if the query's connection was established, but ended without a reply to any query.
     package final var wasRefused = false
 
-    /// True if a server over UDP gets the query over TCP, because earlier datagrams were lost.
+    /// True if the query is sent over TCP instead of UDP, because earlier datagrams were lost.
     final private(set) var usesStream = false
 
     /// Start of an earlier unanswered attempt at the same server; nil if there was none.

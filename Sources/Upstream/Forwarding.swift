@@ -88,10 +88,10 @@ package struct UpstreamNumbers: Sendable, Equatable {
 
     package var foreignReplies: UInt64 = 0
 
-    /// For HTTPS, only connections with a reply.
+    /// An HTTPS server counts only connections with a reply.
     package var connectionsOpened: UInt64 = 0
 
-    /// For HTTPS, only queries with a reply.
+    /// An HTTPS server counts only queries with a reply.
     package var connectionsReused: UInt64 = 0
 
     package var lastError: UpstreamError?

@@ -84,8 +84,8 @@ package enum UpstreamLimits {
     /// Maximum back-off of an encrypted server.
     static let longestProtectedRest: Duration = .seconds(5)
 
-    /// A server is slow if its round trip exceeds twice the round trip of another server by more
-    /// than this time.
+    /// A server is slow if its round trip is longer than twice the round trip of another server
+    /// plus this time.
     static let slack: Duration = .milliseconds(50)
 
     static let measurementAge: Duration = .seconds(60)
@@ -104,7 +104,7 @@ package enum UpstreamLimits {
     /// Time without samples after which earlier samples no longer count.
     static let sampleGap: Duration = .seconds(10)
 
-    /// Time for which a server counts as answering samples after a reply to a sample.
+    /// For this time after a reply to a sample, the daemon assumes that the server answers samples.
     static let sampleLifetime: Duration = .seconds(60)
 
     // MARK: - EDNS
@@ -131,8 +131,9 @@ package enum UpstreamLimits {
 
     // MARK: - Datagrams
 
-    /// Maximum delay in detecting that a probe timed out; after a longer delay, the daemon was too
-    /// busy, and the probe does not count.
+    /// Maximum delay in detecting that a probe timed out.
+    ///
+    /// A longer delay shows that the daemon was too busy. Then the probe does not count.
     static let lateness: Duration = .milliseconds(50)
 
     static let socketLifetime: Duration = .milliseconds(100)
@@ -168,7 +169,7 @@ package enum UpstreamLimits {
     /// Maximum running transfers at an upstream over HTTP/1.1; each needs a connection.
     static let connections = HTTPClient.Limits().connectionsPerServer
 
-    /// Number of running transfers over HTTP/1.1 below which unproven clients have precedence.
+    /// Unproven clients have precedence while they run fewer transfers over HTTP/1.1 than this.
     static let unprovenConnections = connections / 4
 
     /// Time over which the number of connections of a client is averaged.

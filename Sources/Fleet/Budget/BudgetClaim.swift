@@ -14,7 +14,9 @@ package struct BudgetClaim: Sendable, Hashable {
         /// Sum of the claims of all hosts in the latest reply of Redis.
         package var total: UInt64 = 0
 
-        /// Amount allowed beyond the claim; zero after a reply of Redis for the current period.
+        /// Amount that this host can use beyond its claim.
+        ///
+        /// Zero after Redis has replied in the current day or month.
         fileprivate(set) var share: UInt64 = 0
 
         package init(most: UInt64) { self.most = most }

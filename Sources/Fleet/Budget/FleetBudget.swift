@@ -170,8 +170,8 @@ package final class FleetBudget {
             let amounts = Self.amounts(list, entry.account.limits, indices, use)
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
-        // `claim.take` has set the share to zero, but without Redis, the claim needs a share.
-        // `lost` ran when Redis became unreachable, so it does not set the share again.
+        // `claim.take` has set the share to zero. If Redis is unreachable now, the claim needs a
+        // share again, because `lost` has already run.
         if !link.isUsable { entries[vendor]?.claim.lose(members: link.members) }
         guard let claim = entries[vendor]?.claim else { return }
         // If no limit is completely claimed, this host can claim more without a pause.

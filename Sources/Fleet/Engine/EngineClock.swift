@@ -7,9 +7,9 @@ struct EngineClock: Sendable, Hashable {
     private let milliseconds: Int64
     private let instant: Instant
 
-    /// Milliseconds by which the highest accepted time is ahead of this clock.
+    /// Milliseconds by which this clock is behind the highest clock that was accepted earlier.
     ///
-    /// The limit on this number prevents many small steps back by a hostile Redis server.
+    /// This number is limited, so that a hostile Redis server cannot go back in many small steps.
     private var ahead: Int64 = 0
 
     /// Creates the clock from a reply to TIME; nil if the reply is invalid.
@@ -31,8 +31,9 @@ struct EngineClock: Sendable, Hashable {
 
     /// Returns the seconds by which the clock went back; nil if the step back is acceptable.
     ///
-    /// A step back of more than ``FleetLimits/clockStep`` could make expired answers valid again.
-    /// Exception: a *correction* of a Redis clock that was ahead of this host's clock.
+    /// A step back of more than ``FleetLimits/clockStep`` is not acceptable, because it could make
+    /// expired answers valid again. A larger step is acceptable if it is a *correction* of a Redis
+    /// clock that was ahead of this host's clock.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)

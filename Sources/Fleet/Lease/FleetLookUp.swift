@@ -73,7 +73,7 @@ final class FleetLookUp {
 
     /// Returns true if a value answers the question now.
     ///
-    /// A refresh (no client waits) needs a value that has used up less than half of its TTL.
+    /// For a refresh (no client waits), the age of the value must be less than half of its TTL.
     func accepts(_ value: FleetValue, at now: Int64) -> Bool {
         let age = value.age(at: now)
         guard age < value.ttl else { return false }

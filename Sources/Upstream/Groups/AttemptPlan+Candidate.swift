@@ -27,7 +27,7 @@ extension AttemptPlan {
         var tries = 0
         var asked: Instant?
 
-        /// Earliest time of the next attempt after SERVFAIL or REFUSED; otherwise nil.
+        /// Earliest time to repeat the query after SERVFAIL or REFUSED; nil for no such repetition.
         var repeatableAt: Instant?
     }
 

@@ -34,7 +34,9 @@ struct AttemptPlan: Sendable, Hashable {
 
     private var candidates: ShortArray<Candidate>
 
-    /// Servers that were excluded, or that returned an error without a permitted repetition.
+    /// Servers that get no further attempt.
+    ///
+    /// The caller excluded the server, or the server returned an error that permits no repetition.
     var refused: [Int] = []
 
     private var suspects: [Int] = []
@@ -49,7 +51,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     private var hedge: Instant?
 
-    /// True if the latest datagram repeated the query to a server that had not replied.
+    /// True if the latest attempt repeated a datagram, because the server had not replied.
     ///
     /// The next attempt then waits, because a short outage could lose all datagrams that are sent
     /// at short intervals.
@@ -114,8 +116,8 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// Index of the server to query next.
     ///
-    /// After two attempts at servers of one upstream, other upstreams come first: an upstream with
-    /// many servers that answer only probes must not use all attempts.
+    /// After two attempts at servers of one upstream, other upstreams come first. Without this
+    /// rule, an upstream with many servers could use all attempts if they answer only probes.
     private var next: Int? {
         guard count < UpstreamLimits.tries else { return nil }
         var next: (index: Int, tries: Int, isTried: Bool)?

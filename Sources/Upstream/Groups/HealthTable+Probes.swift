@@ -77,7 +77,9 @@ extension HealthTable {
         }
     }
 
-    /// Minimum time for a probe; over a stream, enough to open a connection in a slow network.
+    /// Minimum time for a probe.
+    ///
+    /// Over a stream, this time is enough to open a connection in a slow network.
     func probeTime(of server: any Forwarding, _ page: Page) -> Duration {
         server.repeatsAfter == .zero
             ? UpstreamLimits.fairWait

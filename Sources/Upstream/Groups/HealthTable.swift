@@ -49,10 +49,14 @@ package final class HealthTable {
 
     private var paused: Set<String> = [] { didSet { hasPaused = !paused.isEmpty } }
 
-    /// Needs no run-time exclusivity check, unlike `paused.isEmpty`.
+    /// True if `paused` is not empty.
+    ///
+    /// A read of this property needs no run-time exclusivity check, unlike `paused.isEmpty`.
     private var hasPaused = false
 
-    /// Servers with a probe for a loop in flight, by the first label of the queried name.
+    /// Servers that are being tested for a forwarding loop.
+    ///
+    /// The key is the first label of the name in the test query.
     private var probes: [[UInt8]: any Forwarding] = [:]
     var random = SystemRandomNumberGenerator()
 

@@ -240,9 +240,10 @@ final class Run: Attempt {
         perform(plan.failed(failed.number, repetition, now: now), .next, now)
     }
 
-    /// Limits the repetitions for a busy client: they would multiply a flood of failing names.
+    /// Limits the repetitions for a busy client, because they would multiply a flood of failing
+    /// names.
     ///
-    /// The limit is not zero: by forged queries, an attacker can make another client busy.
+    /// The limit is not zero, because an attacker who forges queries can make a client busy.
     private func mayRepeat() -> Bool {
         if !isRepeated { isRepeated = group.beginRepetition(of: client) }
         return isRepeated

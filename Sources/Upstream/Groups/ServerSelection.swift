@@ -69,8 +69,9 @@ struct ServerSelection: Sendable, Hashable {
         let spares = order.filter { entries[$0].role == .spare }
         guard !spares.isEmpty else { return }
         order.removeAll { entries[$0].role == .spare }
-        // A spare server is queried only after all servers of the VPN have returned an error. So no
-        // spare server is used if a server of the VPN gets no query.
+        // A spare server is queried only after every server of the VPN has returned an error. If
+        // `order` lacks a server of the VPN, this server gets no query and returns no error. Then
+        // no spare server is added.
         let first = entries.indices.filter { entries[$0].role == .first }
         if first.allSatisfy(order.contains) { order += spares }
     }

@@ -79,8 +79,9 @@ package final class UpstreamGroup {
     /// Queries servers until one server answers or `deadline` passes.
     ///
     /// - Parameters:
-    ///   - avoided: servers that get the query only if the group has no other server. If the group
-    ///     has upstreams without avoided servers, only servers of these upstreams get the query.
+    ///   - avoided: servers to skip. If the group has an upstream without avoided servers, each
+    ///     upstream with an avoided server is skipped completely. If not, only the avoided servers
+    ///     are skipped. If the group has only avoided servers, no server is skipped.
     ///   - completion: may be called before `ask` returns.
     package func ask(
         _ query: Query,

@@ -32,7 +32,10 @@ final class ConnectionRace {
         return try outcome.get()
     }
 
-    /// Sends the query on `connection`; `replacement` must return nil after some calls.
+    /// Sends the query on `connection`.
+    ///
+    /// If the connection fails, sends the query on the connection that `replacement` returns. After
+    /// a limited number of calls, `replacement` must return nil, so that the repetitions end.
     func ask(_ connection: PipelinedConnection, replacement: Replacement? = nil) {
         running += 1
         connections.append(connection)
@@ -51,9 +54,9 @@ final class ConnectionRace {
 
     /// Also sends the query on the connections that `other` returns.
     ///
-    /// The first call of `other` is at `start`, but at the latest after half of the time until the
-    /// deadline. Further calls follow after each `fairWait`, until a reply arrives. If a connection
-    /// of `other` ends, `replacement` can return another connection.
+    /// Calls `other` at `start`, or after half of the time until the deadline, if that is earlier.
+    /// Then calls `other` again after each `fairWait`, until a reply arrives. If a connection of
+    /// `other` ends, `replacement` can return another connection.
     func ask(
         at start: Instant,
         replacement: @escaping Replacement,

@@ -193,8 +193,8 @@ package final class HTTPSTransport: UpstreamTransport {
                 note(sent)
                 transfers.end(transfer)
                 transfer.request = nil
-                // A newer query has replaced this transfer, and its call of `begin` still runs. The
-                // end of the attempt can call `begin` again, so the attempt ends later.
+                // If a newer transfer replaced this one, the call of `begin` for the newer transfer
+                // still runs. The end of the attempt can call `begin` again, so it comes later.
                 if let error = transfer.error {
                     ServiceLoop.task { attempt.end(.failure(error)) }
                     return

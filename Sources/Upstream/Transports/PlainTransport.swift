@@ -69,8 +69,8 @@ package final class PlainTransport: UpstreamTransport {
 
     /// Repeats a query over TCP after a possibly forged reply.
     ///
-    /// Without TCP, a reply that is only an error header is accepted: some servers answer a query
-    /// with EDNS in this way (RFC 6891 §7).
+    /// If the server is unreachable over TCP, a reply that is only an error header is accepted,
+    /// because some servers answer a query with EDNS in this way (RFC 6891 §7).
     func received(doubtful reply: Span<UInt8>, for attempt: Attempt) {
         guard reply.count == QueryFacts.headerCount, let error = try? Message(parsing: reply)
         else { return repeatOverStream(attempt) }
@@ -104,8 +104,8 @@ package final class PlainTransport: UpstreamTransport {
 extension PlainTransport {
     /// Accepts a reply with changed letter case, or repeats the query over TCP.
     ///
-    /// The server must also change the letter case of a probe: a client can choose a name for which
-    /// replies have changed letter case.
+    /// Accepts the reply only if the server also changes the letter case of a probe, because a
+    /// client can choose a name for which replies have changed letter case.
     func received(otherCase reply: Message, for attempt: Attempt) {
         let now = clocks.now()
         if attempt === caseTest { anyCaseUntil = now + UpstreamLimits.anyCase }

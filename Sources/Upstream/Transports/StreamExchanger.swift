@@ -12,7 +12,7 @@ final class StreamExchanger {
     let clocks: Clocks
     private let open: PipelinedConnection.Opening
 
-    /// First query on a new connection if another connection is usable.
+    /// Query that is sent first on a new connection, while another connection is usable.
     private let greeting: [UInt8]
 
     var current: [Purpose: PipelinedConnection] = [:]

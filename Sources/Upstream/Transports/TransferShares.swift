@@ -63,7 +63,9 @@ final class UpstreamTransfers {
             isVerified = network?.isProven ?? true
         }
 
-        /// True if this client runs fewer transfers than `other`, or as many with a lower `load`.
+        /// True if this client runs fewer transfers than `other`.
+        ///
+        /// If the numbers are equal, true if this client has the lower `load`.
         func usesFewer(than other: Client) -> Bool {
             (running, load) < (other.running, other.load)
         }
@@ -313,7 +315,7 @@ extension UpstreamTransfers {
         replaceRunning()
     }
 
-    /// Returns the index of the next transfer to start, of a client for which `matches` is true.
+    /// Returns the index of the next transfer to start; `matches` selects the clients.
     private func firstWaiting(where matches: (Client) -> Bool) -> Int? {
         let now = clocks.now()
         let isProvenFirst = unverifiedRunning >= UpstreamLimits.unprovenConnections

@@ -19,7 +19,7 @@ final class UDPExchanger {
 
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
-    /// Choice for the batch `batch`: its next `left` datagrams are sent by the slot `index`.
+    /// The slot `index` sends the next `left` datagrams of the batch `batch`.
     private var chosen = (index: 0, batch: -1, left: 0)
 
     private var all: [UDPSocketSlot] = []
