@@ -126,8 +126,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Returns true if half of the advance is used, or if the claim does not cover another call.
     ///
-    /// If the whole limit is claimed, a host claims more only after it has used more than its
-    /// claim.
+    /// While the hosts have claimed the whole limit, returns true only if this host has used more
+    /// than its claim.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {
         zip(zip(limits, costs), use).contains { entry, used in
             let (limit, cost) = entry

@@ -154,8 +154,8 @@ package final class HealthTable {
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
         let (isSlow, rests) = page.health.answered(in: now - began, now: now)
-        // Measures encrypted servers: the measured round trip determines the timeout of a probe,
-        // and a failed probe permits the use of unprotected servers.
+        // Measures only encrypted servers, because a failed probe of such a server permits the use
+        // of unprotected servers. The measured round trip determines the timeout of the probe.
         let isDue = isSlow && server.isEncrypted && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)

@@ -78,7 +78,8 @@ package final class HTTPSTransport: UpstreamTransport {
             validates: validates,
             random: &random
         )
-        // If data has arrived since the earlier attempt, only the name is slow.
+        // A repetition needs a new connection, unless data has arrived since the earlier attempt:
+        // then only the name is slow.
         let isFresh = attempt.earlier.map { isProbe || (lastRenewed ?? $0) <= $0 } ?? false
         if !isProbe {
             if isFresh { lastRenewed = attempt.sent }

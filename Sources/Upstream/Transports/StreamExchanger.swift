@@ -224,7 +224,8 @@ final class StreamExchanger {
         guard let newest = candidates[purpose] ?? current[purpose] else { return nil }
         if newest.isUsable, !tried.contains(where: { $0 === newest }) { return newest }
         if newest.end == nil || !newest.hasReplied {
-            // A load balancer can pass some connections to a dead server.
+            // Opens another connection after some time, because a load balancer can pass some
+            // connections to a dead server.
             let usual = min((openingTime ?? .zero) * 2, UpstreamLimits.connect / 2)
             let time = max(UpstreamLimits.fairWait, usual)
             guard tried.count < UpstreamLimits.openings, clocks.now() - newest.begun >= time
