@@ -28,7 +28,9 @@ package final class ManagementQueue {
     private var pause: (any Cancellable)?
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
 
-    /// Queues `job`, and runs `job` at the turn of the user; `job` must not wait for a client.
+    /// Queues `job`, and runs it in the order that ``ManagementQueue`` describes.
+    ///
+    /// - Parameter job: must not wait for a client.
     func run<Value: Sendable>(
         for user: UInt32,
         _ job: @ServiceLoop () async throws -> Value

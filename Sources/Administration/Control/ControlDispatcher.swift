@@ -64,7 +64,7 @@ package struct ControlDispatcher: Sendable {
 
     // MARK: - Private
 
-    /// After a reply with more octets, the daemon returns free memory to the system.
+    /// If a reply is longer, the daemon returns free memory to the system after the encoding.
     private static let longOctets = 1024 * 1024
 
     private struct Unsent: Error {

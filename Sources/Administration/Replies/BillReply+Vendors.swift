@@ -74,7 +74,8 @@ extension BillRules {
 extension BilledCost {
     /// Cost of the current day or month; nil if the price or the usage is unknown.
     ///
-    /// For the cost of a day, the free units of the month are first used for its earlier days.
+    /// The cost of the current day includes only units that were spent after the free units of the
+    /// month.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday
@@ -115,7 +116,8 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Minimum time in seconds for a rate; with a shorter time, a few calls would give a high rate.
+    /// A daily rate is calculated for at least this time in seconds; for a shorter time, a few calls
+    /// would give a high rate.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0

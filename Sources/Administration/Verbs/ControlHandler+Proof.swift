@@ -94,7 +94,10 @@ extension ControlHandler {
         return step
     }
 
-    /// Returns the first exact or suffix domain of the vendor's routes that is a host name.
+    /// Returns the first domain of the vendor's routes that is a host name; if there is none, the
+    /// vendor's probe name.
+    ///
+    /// Domains such as `*.example.com` are skipped, because the route does not cover `example.com`.
     private func usualName(_ vendor: (settings: VendorSettings, client: VendorClient)) -> Name {
         let domains = daemon.state.settings.routes
             .filter { $0.vendors.contains(vendor.settings.name) }.flatMap(\.domains)

@@ -39,8 +39,9 @@ extension ServiceUnits {
             }
         }
 
-        /// Files of LoadCredential= without which systemd does not start the service, in the order
-        /// of their names.
+        /// Files of LoadCredential=, in the order of the credential names.
+        ///
+        /// If one of these files is missing, systemd does not start the service.
         var requiredFiles: [(name: String, path: String)] {
             files.sorted { $0.key < $1.key }.compactMap { name, path in
                 guard let path, !others.contains(name), !Self.isSpecial(path) else { return nil }

@@ -74,7 +74,7 @@ extension ServiceUnits {
 
         /// Capabilities inside a user namespace (PrivateUsers=) do not count.
         func has(_ capabilities: Set<Substring>) -> Bool {
-            // `~` inverts a set. An inverted set counts as a set without the capabilities.
+            // `~` inverts a set. The check assumes that an inverted set lacks the capabilities.
             let isInSet = bounding.map { set in
                 set.isSuperset(of: capabilities) && !set.contains { $0.hasPrefix("~") }
             }

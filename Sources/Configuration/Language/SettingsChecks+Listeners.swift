@@ -105,8 +105,9 @@ extension Settings {
         )
     }
 
-    /// First address that `allow` does not contain, although queries from this machine to a listen
-    /// address have this source address; nil for none.
+    /// First loopback source address that `allow` does not contain; nil for none.
+    ///
+    /// Queries from this machine to a listen address have such a source address.
     private var refusedLoopback: IPAddress? {
         for address in listen where address.ip.isUnspecified || address.ip.isLoopback {
             let source = address.ip.loopbackSource

@@ -13,7 +13,7 @@ extension Settings {
                 reading.report(
                     place,
                     "duplicate upstream name `\(upstream.name)`",
-                    hint: "first " + reading.pointer(to: first, from: place)
+                    hint: "the first one is " + reading.pointer(to: first, from: place)
                 )
             }
             seen[upstream.name] = seen[upstream.name] ?? reading.place(of: path)
@@ -187,8 +187,8 @@ extension Settings {
         return Self.listener(of: listen + passed, receiving: other, environment.isLocal)
     }
 
-    /// Describes the first upstream server that is this daemon itself, with a socket that systemd
-    /// passed; nil for none.
+    /// Describes the first upstream server whose queries would return to this daemon through a
+    /// socket that systemd passed; nil for none.
     package func loop(through passed: [SocketAddress]) -> String? {
         for upstream in upstreams {
             for server in upstream.servers {

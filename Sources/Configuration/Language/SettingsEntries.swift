@@ -9,7 +9,7 @@ protocol SettingsEntry: Sendable {
 // MARK: - Rows of entries
 
 extension SettingsOption {
-    /// Later files add and change vendors.
+    /// Makes the option for the vendors; a later file adds or changes vendors.
     static func named(
         _ name: String,
         _ path: @autoclosure @escaping Path<[VendorSettings]>,
@@ -116,7 +116,7 @@ extension SettingsOption {
                             reading.report(
                                 place,
                                 "`\(key.shown)` has two entries with the name `\(entry)`",
-                                hint: "first " + reading.pointer(to: first, from: place)
+                                hint: "the first one is " + reading.pointer(to: first, from: place)
                             )
                             continue
                         }

@@ -6,8 +6,8 @@ package import Net
 
 /// Properties of the process and the machine that affect the settings.
 ///
-/// At the start of the daemon, all functions with an initial value except `memoryLimit` keep this
-/// value: it causes no error or warning, and does not access the disk, which may be slow.
+/// The initial values of the functions cause no error or warning, and do not access the disk, which
+/// may be slow. At the start of the daemon, only `isLocal` and `memoryLimit` are replaced.
 ///
 /// Functions whose names begin with `may` return false only if the answer is certainly no.
 package struct SettingsEnvironment: Sendable {
@@ -112,10 +112,10 @@ struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
 
-    /// True for a credential if systemd passed no credentials to this process.
+    /// True if a credential cannot be read because systemd passed no credentials to this process.
     ///
-    /// If the units name the file of the credential, true only if this process lacks the permission
-    /// to read this file.
+    /// If the units name the file of the credential, this flag is true only if this process has no
+    /// permission to read this file.
     var isUnavailable = false
 
     /// True if the message depends on the content or length of the file.

@@ -184,7 +184,7 @@ extension YAMLReader {
                 complain(
                     key.place,
                     "duplicate key `\(text.shortened)`",
-                    hint: "first on line \(first.line)"
+                    hint: "the first one is on line \(first.line)"
                 )
                 continue
             }

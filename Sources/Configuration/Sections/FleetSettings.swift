@@ -152,11 +152,11 @@ extension FleetSettings {
         .option(
             "name",
             \.name,
-            .name(of: "the name of this machine"),
+            .name(of: "a name"),
             standard: "the host name",
             example: "web-7"
         ) {
-            "Name of this machine. Other machines show the name as the source of answers."
+            "Name of this machine, which other machines show as the source of its answers."
         },
         .option("budget", \.budget, .choice()) {
             """

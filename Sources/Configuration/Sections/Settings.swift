@@ -125,8 +125,8 @@ extension Settings {
 
     /// Warns if only root can read a settings file, or the directory of the drop-ins.
     ///
-    /// The directory of a draft is not checked, because root can check a draft in any directory.
-    /// Each file except the service's settings file is a draft.
+    /// If `first` is not the settings file of the service, it is a draft. The directory of a draft is
+    /// not checked, because root can check a draft in any directory.
     private func checkAccess(
         to path: String,
         _ index: Int,

@@ -68,7 +68,7 @@ extension VendorSettings {
         return proofs
     }
 
-    /// Seconds, longer than every documented validity of a signature.
+    /// Age in seconds of the expired signature; every documented validity is shorter.
     private static let expiredBy: Int64 = 2 * 86_400
 
     private var scheme: String { account.usesTLS ? "https" : "http" }

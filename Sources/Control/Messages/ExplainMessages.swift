@@ -85,7 +85,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     /// Trigger of the next resolution: `refresh` (prefetch), or `query` (after the TTL).
     ///
-    /// Failures and answers with a short TTL are never refreshed.
+    /// Failures are never refreshed, and neither are answers with a short TTL.
     package var nextBy: String?
 
     package var nextBillableCalls = 0

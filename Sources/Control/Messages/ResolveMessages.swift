@@ -43,7 +43,8 @@ package struct Resolved: Codable, Sendable, Equatable {
 
     package var source: String
 
-    /// `tencent/192.0.2.1:443`, also for a cached answer; nil if local.
+    /// Origin of the answer, such as `tencent/192.0.2.1:443`, also for a cached answer; nil if the
+    /// daemon itself made the answer.
     package var server: String?
 
     package private(set) var origin: String?
