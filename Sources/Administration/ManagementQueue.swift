@@ -10,7 +10,7 @@ package import Net
 package final class ManagementQueue {
     static let pauseFactor = 2
 
-    /// Accounts for the time to read the call and to send the reply, which is not part of the job.
+    /// Takes into account the time to read a call and to send a reply, which is not part of a job.
     static let shortestPause = Duration.microseconds(500)
 
     /// A longer pause is not necessary, because a long job works mostly on another thread.

@@ -78,7 +78,7 @@ package protocol ControlHandling: Sendable {
     func version() async throws(MethodError) -> VersionReply
 }
 
-/// Reply with up to 16 MiB, which a worker thread builds.
+/// Reply of up to 16 MiB, which `offLoop` builds on another thread.
 package struct LongReply<Results: Encodable & Sendable>: Sendable {
     /// Reason of the error if the reply exceeds ``ControlLimits/replyOctets``.
     let excess: String

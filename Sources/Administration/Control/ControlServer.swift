@@ -180,8 +180,8 @@ package final class ControlServer {
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // `whenGone` cancels the call if the client disconnects: a call that sends no reply for
-        // days would not detect this.
+        // A call that sends no reply for days does not detect that the client has disconnected.
+        // Therefore, `whenGone` cancels the call.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }

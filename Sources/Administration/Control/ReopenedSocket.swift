@@ -11,8 +11,8 @@ package struct ReopenedSocket {
     private let open: @ServiceLoop () throws(SocketError) -> GroupSocket
     private let failed: @ServiceLoop (SocketError) -> Void
 
-    /// - Parameter failed: receives an error of `open`; a new call of `open` follows after 1 s to
-    ///   30 s.
+    /// - Parameter failed: receives the error if `open` throws; `open` is called again 1 s to 30 s
+    ///   later.
     package init(
         _ name: String,
         path: String,

@@ -35,7 +35,7 @@ extension MetricsReport {
             ),
             (
                 "fleet_rejected", .counter,
-                "Ignored values and messages: invalid, forged, replayed or flushed",
+                "Ignored values and messages: invalid, forged, replayed or older than a flush",
                 stats.rejected
             ),
             (

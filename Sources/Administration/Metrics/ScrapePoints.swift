@@ -67,9 +67,10 @@ package final class ScrapePoints {
         bound.errors.first { new in !errors.contains { $0.place == new.place } }
     }
 
-    /// Binds the new addresses of the settings as a reload would, and closes them again.
+    /// Returns the errors that a reload would get when it binds the new places of the settings.
     ///
-    /// Checks only the path of a Unix socket, because a bind would create a file.
+    /// Binds a socket to each new address for this test. For a Unix socket, checks only the path,
+    /// because a bind would create a file.
     package func faults(binding settings: MetricsSettings) -> [MetricsListenError] {
         var listeners: [StreamListener] = []
         return settings.listen.compactMap { place in

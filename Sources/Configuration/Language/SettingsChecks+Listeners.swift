@@ -80,8 +80,8 @@ extension Settings {
         }
     }
 
-    /// Describes the first address of the socket units at which each query from another host is
-    /// refused; nil for none.
+    /// Describes the first address of the socket units that refuses all queries from other hosts; nil
+    /// for none.
     package func refusal(at passed: [SocketAddress]) -> String? {
         guard allow.allSatisfy(\.address.isLoopback) else { return nil }
         let refusing = passed.filter { !$0.ip.isLoopback && !listen.contains($0) }

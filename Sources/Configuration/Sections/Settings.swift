@@ -8,7 +8,8 @@ package struct Settings: Sendable, Equatable {
 
     package var listen = Self.defaultListen
 
-    /// True if no file sets `listen`: the daemon starts even without one of the default addresses.
+    /// True if no file sets `listen`; then the daemon starts even if the machine lacks a default
+    /// address.
     package var listenMark = DefaultMark(isDefault: true)
 
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }

@@ -27,7 +27,7 @@ package struct SettingsComplaint: Codable, Sendable, Hashable, CustomStringConve
 
     package var hint: String?
 
-    /// Text at the end of each warning about settings with which the service would not start.
+    /// A warning ends with this text if the service would not start with the settings.
     ///
     /// If a warning has this text, the scripts that install the daemon do not restart the service.
     package static let outage = "after a restart, this machine would have no DNS"
