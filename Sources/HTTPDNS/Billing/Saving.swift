@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Change of the settings that reduces a vendor's bill.
+/// Change of settings, to reduce a vendor's bill.
 package enum Saving: Sendable, Hashable {
     /// Change of scheme or encryption to `setting`; a family of a name then costs `weight` units.
     case channel(setting: String, weight: UInt64, givesUp: String)

@@ -41,9 +41,10 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// While ``day`` is before ``latestDay``: calls and units of ``latestDay``.
+    /// If ``day`` is before ``latestDay``: calls and units of ``latestDay``.
     ///
-    /// On ``latestDay``: the part of today's calls and units that an earlier day also counts.
+    /// If ``day`` is ``latestDay``: calls and units that are in the counts of both today and an
+    /// earlier day.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
@@ -131,9 +132,9 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // A machine without a clock battery starts with a date in the distant past. The sum of all
-        // days after this date would be too high. Therefore, the counts in `former` are added only
-        // if `today` has counts.
+        // A machine without a clock battery starts with a date in the distant past. All counts are
+        // of later days, and their sum would be too high. Therefore, the counts in `former` are
+        // added only if `former` contains `today`.
         guard isFormer(today) else {
             if behind == nil {
                 // If `latestDay` is after `day`, only a wrong clock has reached `latestDay`.
@@ -222,7 +223,7 @@ package protocol UsageStore: AnyObject, Sendable {
         _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord?
 
-    /// Reason why the latest record is unknown or not shared, and the remedy.
+    /// Reason why the storage cannot be used, and the remedy; nil if it can be used.
     @ServiceLoop
     var problem: String? { get }
 

@@ -9,7 +9,7 @@ struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
 
-        /// A probe can start at `until`. If this time has passed, a probe is in flight.
+        /// Before `until`, no probe starts. If `until` has passed, a probe is in flight.
         case byVendor(VendorError, until: Instant)
     }
 

@@ -106,7 +106,7 @@ package struct BatchQueue: ~Copyable {
 
         var clients: ArraySlice<Client> = []
 
-        /// The indexes of all clients before `index` increase by 1.
+        /// Removes the client at `index`; adds 1 to the indexes of all clients before it.
         mutating func remove(_ index: Int) {
             for place in stride(from: index, to: clients.startIndex, by: -1) {
                 clients[place] = clients[place - 1]
@@ -156,7 +156,7 @@ package struct BatchQueue: ~Copyable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// If another client has already queued the question, it is added only while all queues
+    /// If another client has already queued the question, this entry is added only if all queues
     /// together have fewer than ``ClientLimits/queuedEntries`` entries (half of this number for a
     /// client that is not proven).
     package mutating func add(
@@ -261,8 +261,9 @@ extension BatchQueue {
         return nil
     }
 
-    /// Stops at the first client without calls in flight, because no other client can have fewer
-    /// calls.
+    /// Returns the index of the client with the fewest calls in flight; nil if no call may start.
+    ///
+    /// The search ends at the first client that has no calls in flight.
     private mutating func nextTurn(of group: Int, _ shares: CallShares) -> Int? {
         let free = shares.free(isProven: turns[group].isProven)
         guard free > 0 else { return nil }

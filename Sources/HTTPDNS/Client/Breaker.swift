@@ -70,7 +70,6 @@ extension Breaker {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// Closes the breaker, because the 429 may be only for the former source address.
     mutating func reset() {
         pause = nil
     }

@@ -16,8 +16,8 @@ package struct CallShares: Sendable {
 
     /// Minimum time between two increases of `limit`.
     ///
-    /// If the vendor refuses a call after an increase, the time doubles. If the next increase comes
-    /// first, the time falls to a quarter.
+    /// If the vendor refuses a call between two increases, the time doubles. If the vendor refuses
+    /// none, the time falls to a quarter.
     private var pause = ClientLimits.growthPause
 
     private var hasGrown = false

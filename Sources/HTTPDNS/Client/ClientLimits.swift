@@ -59,8 +59,8 @@ package enum ClientLimits {
     /// Maximum time, in addition to `fallback-after`, for which a name waits for a handshake.
     static let handshakePatience = Duration.milliseconds(600)
 
-    /// While names are queued, a health probe starts this time after the start of a call if the
-    /// vendor has not replied.
+    /// While names are queued: time from the start of a call to a health probe, if the vendor does
+    /// not reply.
     static let queueSuspicion = Duration.milliseconds(150)
 
     /// Interval at which the resolver checks if a queued name must go to another source.
@@ -69,10 +69,12 @@ package enum ClientLimits {
     /// Largest clock difference, in seconds, that is ignored; `Date` has only whole seconds.
     static let tolerableSkew: Int64 = 2
 
-    /// In seconds, over TLS: enough for a wrong time zone.
+    /// Largest clock difference over TLS that is corrected, in seconds; enough for a wrong time
+    /// zone.
     static let longestSkew: Int64 = 86_400
 
-    /// In seconds, without TLS: small, because an attacker can forge `Date`.
+    /// Largest clock difference without TLS that is corrected, in seconds; small, because an
+    /// attacker can forge `Date`.
     static let longestUnprotectedSkew: Int64 = 600
 
     /// Interval at which a request is signed with the local time, to check if the local clock is
@@ -103,7 +105,7 @@ package enum ClientLimits {
 
     static let countedClients = 1_024
 
-    /// Time after a lookup of a client, in which other clients must leave a share to this client.
+    /// A client that used a vendor within this time limits the shares of other clients.
     static let clientMemory = Duration.seconds(86_400)
 
     /// Maximum number of requests that continue although their call already has its result.

@@ -71,7 +71,7 @@ package struct EndpointPool: Sendable, Hashable {
 
     private var latest: UInt64 = 0
 
-    /// Server with the first reply to the latest answered probe of this ``era``; nil for none.
+    /// Server that replied first in the latest answered probe of this ``era``; nil for none.
     private(set) var fastest: SocketAddress?
 
     private(set) var fastestTrial: UInt64 = 0
@@ -328,6 +328,8 @@ extension EndpointPool {
 
 extension EndpointPool {
     /// Resets all servers, and makes the next check due now.
+    ///
+    /// A 429 or a refusal may apply only to the former source address of this machine.
     package mutating func networkChanged(now: Instant) {
         for index in endpoints.indices {
             endpoints[index].endPause()

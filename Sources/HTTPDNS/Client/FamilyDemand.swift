@@ -2,13 +2,15 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request both families if the second family costs nothing, or if clients want both families
+    /// Request both families if the second family costs nothing.
+    ///
+    /// If it has a cost, request both families only if two conditions are true: clients want both,
     /// and the machine has IPv6 connectivity.
     case automatic = "auto"
 
     case both
 
-    /// Request only the family that a client wants (IPv4 or IPv6); `v6` has the same effect.
+    /// `v4` and `v6` have the same meaning: request only the family that the client wants.
     case v4
 
     case v6

@@ -10,8 +10,9 @@ final class PendingLookup {
     let start: Instant
     let deadline: Instant
 
-    /// True if another vendor looks up the name after a failure, and this vendor is protected if
-    /// the failed vendor is protected.
+    /// True if a next vendor looks up the name after a failure.
+    ///
+    /// False if the failed vendor is protected, but the next vendor is not.
     let hasNext: Bool
 
     var wasMerged = false
@@ -103,8 +104,7 @@ final class VendorCall {
 
     /// Failure that a limit of concurrent calls may have caused.
     ///
-    /// This is the first failure that is not a failure to connect; if all are failures to connect,
-    /// the latest failure.
+    /// The first such failure is kept. Exception: a later one replaces a failure to connect.
     var saturation: VendorError?
 
     /// True if a request failed with an error that a limit of concurrent calls cannot cause.

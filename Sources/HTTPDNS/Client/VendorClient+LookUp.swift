@@ -135,7 +135,7 @@ extension VendorClient {
 
     /// Returns `clientBudget` if `client` has used up its share of the budget.
     ///
-    /// The daemon itself (nil) and a client that uses the vendor alone have no limited share.
+    /// The share is unlimited for the daemon itself (nil), and for the only client of the vendor.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard settings.isBudgetStrict, let client, clients.hasOthers(than: client, now: now) else {
             return nil
@@ -243,7 +243,7 @@ extension VendorClient {
         for (name, failure) in late { answer(name, failure) }
     }
 
-    /// A name with at least ``VendorLimits/fairWait`` left is never too late.
+    /// A name is never too late if its deadline is at least ``VendorLimits/fairWait`` away.
     ///
     /// Otherwise, a client that queries slow names could increase the median latency so much that
     /// other clients get no calls.
@@ -312,8 +312,8 @@ extension VendorClient {
 
     /// Cancels a lookup.
     ///
-    /// Exception: if a call for the name is in flight, its last lookup stays, because the call is
-    /// already charged.
+    /// Exception: while a call for a name is in flight, the last lookup of the name is not
+    /// cancelled, because the call is already charged.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

@@ -75,7 +75,7 @@ extension VendorClient {
         return underWay.count
     }
 
-    /// Sends a call again; fails a call that was sent again ``ClientLimits/restarts`` times.
+    /// Sends a call again; after ``ClientLimits/restarts`` restarts, the call fails instead.
     private func reissue(_ call: VendorCall, _ now: Instant) {
         dropTries(of: call, now)
         guard case .servers(var order) = pool.order(now: now) else { return }

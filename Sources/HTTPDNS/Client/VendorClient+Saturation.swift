@@ -54,7 +54,7 @@ extension VendorClient {
         return others >= error.callsOfSaturation
     }
 
-    /// Removes and returns the names of a failed call that are retried when another call ends.
+    /// Returns the names to retry when another call ends, and removes them from the failed `call`.
     ///
     /// If another request of the call failed for a different reason, no name is retried, because
     /// the vendor might bill each retry. Otherwise, the function reduces `shares.limit`, with two

@@ -62,8 +62,8 @@ extension VendorClient {
         return max(usual, isSilent ? longest : min(median * 5, longest))
     }
 
-    /// Shortens the time after which a call without a reply causes a health probe, because names
-    /// are queued.
+    /// If a queued name has upstreams as fallback, lets calls without a reply cause a health probe
+    /// earlier.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun

@@ -85,7 +85,7 @@ package final class VendorClient {
 
     var callsBegun: UInt64 = 0
 
-    /// A health probe starts this time after the start of a call if the vendor has not replied.
+    /// Time from the start of a call to a health probe, if the vendor does not reply.
     let suspicionTime: Duration
 
     var suspectedCalls: UInt64 = 0

@@ -5,7 +5,7 @@ package import Net
 package struct VendorStatistics: Sendable, Hashable {
     package var isProtected = true
 
-    /// Number of lookups; each ended lookup also counts as success, empty, failure or cancelled.
+    /// Number of lookups; each ended lookup also counts in one of the next four counters.
     package var calls: UInt64 = 0
 
     package var successes: UInt64 = 0

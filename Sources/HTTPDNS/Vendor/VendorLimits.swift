@@ -8,10 +8,10 @@ package enum VendorLimits {
     /// Maximum octets of a JSON body; ten names with 200 addresses each need 60 KiB.
     package static let maximumJSON = 64 * 1024
 
-    /// Known replies need at most 6.
+    /// Levels of nested objects and arrays; known replies have at most 6.
     package static let maximumJSONDepth = 16
 
-    /// Baidu sends ten.
+    /// Members of one object; Baidu sends an object with one member for each of up to ten names.
     package static let maximumJSONMembers = 256
 
     /// JSON values and keys; ten names with 200 addresses each need 2,100.

@@ -35,7 +35,7 @@ package struct VendorAnswer: Sendable, Hashable {
 
     package var v6: AddressSet?
 
-    /// Nil if the vendor reports no reason.
+    /// NXDOMAIN or NODATA; nil if the vendor reports neither.
     package var denial: Denial?
 
     /// Client address for which the vendor chose the addresses; nil if not in the reply.
