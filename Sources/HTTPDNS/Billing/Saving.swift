@@ -2,7 +2,7 @@
 
 /// Change of settings, to reduce a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Change of scheme or encryption to `setting`; a family of a name then costs `weight` units.
+    /// Change of scheme or encryption to `setting`; a billed item then costs `weight` units.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families
@@ -31,10 +31,11 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Returns the effect of the change; before the change, a name costs `weight` units.
+    /// Returns the effect of the change; before the change, a billed item costs `weight` units.
     package func effect(weight: UInt64) -> String {
         switch self {
-        case .channel(_, let cheaper, _): "a name costs \(cheaper) units instead of \(weight)"
+        case .channel(_, let cheaper, _):
+            "a billed item costs \(cheaper) units instead of \(weight)"
         case .families, .noAAAA: "up to 50 % fewer units are billed"
         case .minimumTTL:
             "fewer units are billed for names with a TTL below"

@@ -223,7 +223,7 @@ package protocol UsageStore: AnyObject, Sendable {
         _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord?
 
-    /// Reason why the storage cannot be used, and the remedy; nil if it can be used.
+    /// Reason why counts are unknown or not stored, and the remedy; nil if all is well.
     @ServiceLoop
     var problem: String? { get }
 

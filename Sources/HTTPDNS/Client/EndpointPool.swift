@@ -16,7 +16,7 @@ package struct EndpointPool: Sendable, Hashable {
 
         var suspicions = 0
 
-        /// Highest attempt number of all servers at the time of this server's latest answer.
+        /// Highest attempt number of all servers when this server last answered.
         var receivedThrough: UInt64 = 0
 
         /// Attempt number of the latest failed probe since the latest answer; 0 if there is none.
