@@ -17,12 +17,12 @@ extension Resolver {
         )
     }
 
-    /// Stores the static hosts and routing domains before the load of a snapshot; returns a
-    /// closure.
+    /// Returns a closure that finds changes of static hosts and routing domains during the load of
+    /// a snapshot.
     ///
-    /// The caller calls the closure after the load. If the hosts or the domains have changed, the
-    /// closure returns a sweep of the restored answers that contradict the new hosts or domains;
-    /// otherwise nil.
+    /// The caller must call this function before the load, and the closure after the load. If the
+    /// hosts or the domains have changed, the closure returns a sweep, which removes the restored
+    /// answers that contradict the new hosts or domains. Without a change, the closure returns nil.
     package func changesDuringLoad() -> @ServiceLoop () -> CacheSweep? {
         let (former, formerDomains) = (hosts, activeRoutes.domains)
         return { [self] in

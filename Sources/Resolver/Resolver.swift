@@ -356,7 +356,7 @@ extension Resolver {
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
-        // `comparison` would keep the secrets of the old vendor clients in memory.
+        // `comparison` refers to the old vendor clients, whose secrets must not stay in memory.
         defer { comparison = nil }
         localAnswers.hosts = hosts
         let succession = ReloadInvalidation(

@@ -83,8 +83,10 @@ package enum ResolverLimits {
         grace: .seconds(1)
     )
 
-    /// Limits of the waiting client queries; after a restart, 10,000 queries can be in the socket
-    /// buffers (4 MiB).
+    /// Limits of the client queries that wait.
+    ///
+    /// The limits are higher than 10,000, because the socket buffers (4 MiB) can contain 10,000
+    /// queries after a restart.
     package static let waiting = FairLimits(
         all: 16_384,
         perClient: 12_288,

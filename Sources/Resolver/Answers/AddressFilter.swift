@@ -24,7 +24,9 @@ struct AddressFilter {
 
     private var bindings = 0
 
-    /// Maximum number of SVCB and HTTPS records in an answer; a reply of 64 KiB can have 2,700.
+    /// Maximum number of SVCB and HTTPS records in an answer.
+    ///
+    /// A reply of 64 KiB can contain 2,700 such records.
     private static let mostBindings = 64
 
     fileprivate static let mostHints = 16
@@ -81,7 +83,9 @@ struct AddressFilter {
         address.reach(through: prefixes) == .global
     }
 
-    /// Records in alias mode have no parameters (RFC 9460 §2.4.2).
+    /// Adds `record`, with filtered address hints, to ``records``.
+    ///
+    /// A record in alias mode stays unchanged, because it has no parameters (RFC 9460 §2.4.2).
     private mutating func keep(_ record: Record, _ binding: ServiceBinding) {
         guard !binding.isAlias else {
             records.append(record)

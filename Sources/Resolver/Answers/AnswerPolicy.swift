@@ -34,14 +34,18 @@ package struct AnswerPolicy: Sendable {
 
     /// NAT64 prefix of the option `nat64`.
     ///
-    /// Also used without NAT64 on this machine, because the clients may use NAT64.
+    /// The prefix is used even if this machine does not use NAT64, because the clients may use
+    /// NAT64.
     package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()
 
     /// Order of the addresses in an answer.
     package enum Order: Sendable {
-        /// Also used for `order: rotate`, because the cache then rotates the addresses.
+        /// Order in the reply of the source.
+        ///
+        /// The setting `order: rotate` also selects this case: the resolver keeps the order, and
+        /// the cache rotates the addresses.
         case asReceived
 
         case fastest([ProbeRule])

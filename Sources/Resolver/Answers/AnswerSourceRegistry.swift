@@ -107,7 +107,9 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor to which a cache hit on an answer with this number avoids a call.
+    /// Returns the vendor of the source with this number; nil if the source has no vendor.
+    ///
+    /// A cache hit on an answer of this source avoids a call to the vendor.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -134,8 +136,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.learnedUpstreams = upstreams }
     }
 
-    /// True for ``unknown`` and for a server of an upstream that gets its servers from the network
-    /// or a file.
+    /// True for ``unknown``, and for a server that an upstream got from the network or a file.
     func isLearned(_ number: UInt16) -> Bool {
         guard number != Self.unknown else { return true }
         let upstream = name(number).prefix { $0 != "/" }

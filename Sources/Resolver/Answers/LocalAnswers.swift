@@ -12,8 +12,10 @@ final class LocalAnswers {
         didSet { lengths = hosts.lengths }
     }
 
-    /// Avoids a copy of `hosts` at each access: Swift 6.3 copies a stored struct before it calls a
-    /// nonmutating method.
+    /// Copy of `hosts.lengths`.
+    ///
+    /// A check of this variable needs no access to `hosts`. Swift 6.3 would copy `hosts` at each
+    /// access, because it copies a stored struct before it calls a nonmutating method.
     private var lengths: UInt64 = 0
 
     let suppressed: Set<RecordType>

@@ -33,8 +33,8 @@ package struct Resolution: Sendable {
     /// True if queries of the client itself used up the limit that `isCrowded` reports.
     var isClientCrowded = false
 
-    /// True if an upstream failed after fewer repetitions of the query than usual, because of the
-    /// high load of the client.
+    /// True if an upstream failed, and the query was repeated less often than usual, because its
+    /// client had a high load.
     var lacksRepetition = false
 
     var isUnanswered = false

@@ -59,7 +59,10 @@ package final class LearnedNetwork {
     private var forwarders: [LinkResolvers.Server: Forwarder] = [:]
     private var routes: [Name: Learned] = [:] { didSet { hasRoutes = !routes.isEmpty } }
 
-    /// Avoids the run-time exclusivity check of an access to `routes`.
+    /// False if `routes` is empty.
+    ///
+    /// A check of this variable is faster than an access to `routes`, which needs a run-time
+    /// exclusivity check.
     private var hasRoutes = false
 
     /// Upstream of the settings with `from: network`.

@@ -142,8 +142,8 @@ struct NetworkPlan: Sendable, Hashable {
         outcome.domains += endSurplusHolds()
         routes += wanted.values.sorted { $0.domain.text < $1.domain.text }
         let after = mainServers
-        // A server that becomes a spare of a VPN's server counts as removed, so that its cached
-        // answers become invalid: the VPN's server may answer differently.
+        // A server that becomes a spare counts as removed: its cached answers become invalid. The
+        // VPN's server, which now gets the queries, may answer differently.
         let removed = before.union(spare.subtracting(spares)).subtracting(after)
         for server in removed where former[server.unbound] == nil {
             former[server.unbound] = now + ResolverLimits.domainHold

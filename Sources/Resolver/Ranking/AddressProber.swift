@@ -26,7 +26,9 @@ package final class AddressProber {
 
     static let addressLimit = 8
 
-    /// Maximum records of an answer that is ordered; the time to order is quadratic in the records.
+    /// Maximum number of records in an answer; answers with more records are not ordered.
+    ///
+    /// The time for ordering is quadratic in the number of records.
     nonisolated static let recordLimit = 64
 
     static let timeout: Duration = .seconds(1)

@@ -162,7 +162,8 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// One match for each route, in the order of the settings, with the root as pattern.
+    /// One match for each route, in the order of the settings; the pattern of each match is the
+    /// root.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
@@ -173,7 +174,9 @@ package struct RouteTable: Sendable {
 
     package init() {}
 
-    /// Adds a route; patterns of earlier routes have precedence over equal patterns.
+    /// Adds a route.
+    ///
+    /// If an earlier route has the same pattern, the pattern stays with the earlier route.
     package mutating func add(
         _ route: Route,
         for patterns: [DomainPattern],

@@ -12,8 +12,8 @@ final class AddressOrdering {
     private let prober: AddressProber
     private let clocks: Clocks
 
-    /// - Parameter rules: the names whose addresses are ordered; if empty, this applies to all
-    ///   names with vendors.
+    /// - Parameter rules: the names whose addresses are ordered; if empty, the addresses of all
+    ///   names with vendors are ordered.
     init(_ rules: [AnswerPolicy.ProbeRule], prober: AddressProber, clocks: Clocks) {
         self.rules = rules
         self.prober = prober

@@ -17,14 +17,14 @@ struct DenialFilter {
 
     /// Returns an upstream's answer; NODATA replaces NXDOMAIN if vendors may know the name.
     ///
-    /// If the cache or `siblings` has an address of the name, NXDOMAIN is always replaced. Without
-    /// such an address, NXDOMAIN is kept in three cases: the query is for A or AAAA,
-    /// `isVendorEmpty` is true, or the cache has an NXDOMAIN for A or AAAA.
+    /// If `hasVendorFailed` is true, NXDOMAIN and NODATA are kept, but cached only for
+    /// ``unconfirmedLifetime``. Otherwise, if the cache or `siblings` has an address of the name,
+    /// NXDOMAIN is replaced. Without such an address, NXDOMAIN is kept in three cases: the query is
+    /// for A or AAAA, `isVendorEmpty` is true, or the cache has an NXDOMAIN for A or AAAA.
     ///
     /// - Parameter isVendorEmpty: true if a vendor has recently replied without an address of the
     ///   requested family.
-    /// - Parameter hasVendorFailed: true if no vendor has answered; then NXDOMAIN and NODATA are
-    ///   kept, but cached only for ``unconfirmedLifetime``.
+    /// - Parameter hasVendorFailed: true if no vendor has answered.
     /// - Parameter siblings: the vendor's answers to other questions about the name.
     func filtered(
         _ resolution: Resolution,
@@ -54,8 +54,8 @@ struct DenialFilter {
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
         let denied = cached.filter { $0.rcode == .nxDomain }.map(\.remaining).max() ?? 0
-        // An A or AAAA query for such a name reaches this line only after a vendor has replied
-        // without an address.
+        // An A or AAAA query for a name with vendors reaches this line only after a vendor has
+        // replied without an address.
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }

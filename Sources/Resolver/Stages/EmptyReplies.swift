@@ -23,7 +23,9 @@ struct EmptyReplies {
         reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
     }
 
-    /// Returns the source of a recent empty reply of `vendor`, after which only `vendor` is
+    /// Returns the source of a recent empty reply of `vendor`; nil for none.
+    ///
+    /// Only replies after a limit are searched. Such a reply has the effect that only `vendor` is
     /// skipped.
     func source(_ question: Question, of vendor: String, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit && $0.vendor == vendor ? $0.source : nil }

@@ -97,7 +97,8 @@ struct FairTable<Entry: FairEntry> {
     /// Reduced limits of clients that now have no entries.
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// Client that used the table last, except the daemon itself.
+    /// Last client for which ``admission(of:now:)`` was called; calls for the daemon itself do not
+    /// count.
     private var user: ClientNetwork?
 
     private var sharedAt: Instant?

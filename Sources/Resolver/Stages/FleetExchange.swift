@@ -11,8 +11,10 @@ package final class FleetExchange {
 
     private let views: [String: String]
 
-    /// Setting `group`; if nil, the views contain the network from which the vendor receives this
-    /// machine's calls.
+    /// Setting `group`, which is part of each view (``view(of:_:)``).
+    ///
+    /// If nil, the view contains instead the network from which the vendor receives this machine's
+    /// calls.
     private let group: String?
 
     private let policy: TTLPolicy

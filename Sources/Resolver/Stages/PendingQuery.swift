@@ -13,8 +13,9 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Hash of the question in the cache; 0 outside a ``PendingTable``.
     let hash: UInt64
 
-    /// The client ``payer``, if a limit of this client has prevented a vendor call; then only
-    /// queries of this client can join this query.
+    /// If a limit of the client ``payer`` has prevented a vendor call: this client; otherwise nil.
+    ///
+    /// If this variable is not nil, only queries of this client can join the pending query.
     var refused: ClientNetwork?
 
     var next: PendingQuery?
@@ -110,8 +111,8 @@ final class PendingQuery: CancellationSignal, FairEntry {
         }
     }
 
-    /// - Parameter isAwaited: true if a client will wait for the answer; nil stands for
-    ///   `client != nil`.
+    /// - Parameter isAwaited: true if a client will wait for the answer; if nil, a client waits if
+    ///   `client` is not nil.
     init(
         _ query: Query,
         hash: UInt64 = 0,
@@ -141,7 +142,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     /// True if this query is repeated less often because of the high load of its client.
     ///
-    /// False for a query that vendors resolve: a failure with fewer repetitions is not cached, and
+    /// False for a query that vendors resolve. A failure after fewer repetitions is not cached, so
     /// each further query would cause a vendor call.
     var lacksRepetitions: Bool { load != .normal && match?.asksVendors(query) != true }
 

@@ -12,7 +12,9 @@ struct PendingTable {
 
     private(set) var count = 0
 
-    /// Hash function of the cache, with a secret seed against names of equal hash.
+    /// Hash function of the cache.
+    ///
+    /// The seed is secret, so that an attacker cannot choose names with equal hashes.
     private let hash: NameHash
 
     var places: FairTable<PendingQuery>
@@ -30,7 +32,7 @@ struct PendingTable {
     ///
     /// Mutating, because Swift 6.3 copies a stored struct before it calls a nonmutating method.
     ///
-    /// - Parameter refused: value of ``PendingQuery/refused`` to find.
+    /// - Parameter refused: the value that ``PendingQuery/refused`` of the pending query must have.
     mutating func find(
         _ query: Query,
         _ hash: UInt64,

@@ -252,6 +252,6 @@ package struct RefreshNumbers: Sendable, Equatable {
 
     package var overBudget: UInt64 = 0
 
-    /// Refreshes not started because no vendor accepted calls.
+    /// Refreshes that did not start, because no vendor accepted calls.
     package var held: UInt64 = 0
 }

@@ -14,7 +14,9 @@ package final class UpstreamStage {
 
     private(set) var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
-    /// Avoids lookups, because most answers are from one server.
+    /// Server of the last answer, and its number.
+    ///
+    /// Most answers are from one server, so this variable avoids most lookups in ``numbers``.
     private var latest: (server: any Forwarding, number: UInt16)?
 
     /// Upstreams for the target of an alias.
@@ -163,10 +165,11 @@ package final class UpstreamStage {
         var message: Message
         let upstream: any Forwarding
 
-        /// Stored after the first reply, for the time in which the target of an alias is queried.
+        /// Source of the answer, with the number of the upstream.
         ///
-        /// During this time, ``forget(_:)`` may remove the upstream. A later lookup of the number
-        /// would then add the upstream again.
+        /// The source is stored when the first reply arrives. While the target of an alias is
+        /// queried, ``forget(_:)`` may remove the upstream; a later lookup of the number would add
+        /// the upstream again.
         let provenance: Provenance
 
         var others: [any Forwarding] = []

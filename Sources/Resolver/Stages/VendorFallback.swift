@@ -241,7 +241,8 @@ final class VendorFallback {
         }
         if staysEncrypted {
             let text =
-                "other clients use all calls of a protected vendor, and no other source is protected"
+                "calls of other clients prevented a call to a protected vendor; "
+                + "only unprotected sources are left"
             return fail(text, isCrowded: true, siblings: result.siblings)
         }
         let reason = if case .empty = result { "returned an address" } else { "answered" }

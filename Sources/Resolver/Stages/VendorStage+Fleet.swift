@@ -7,8 +7,8 @@ internal import Net
 // MARK: - Answers of other machines
 
 extension VendorStage {
-    /// Asks the fleet for an answer of the first of `vendors`, and calls this vendor if there is
-    /// none.
+    /// Asks the fleet for an answer of the first of `vendors`; if the fleet has no answer, calls
+    /// this vendor.
     func askFleet(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,

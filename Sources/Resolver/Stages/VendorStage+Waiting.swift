@@ -79,8 +79,8 @@ extension VendorStage {
         return next
     }
 
-    /// True if a name waits in a vendor's queue because its clients have used up their shares of
-    /// calls.
+    /// True if the name waits in a vendor's queue, because the clients that wait for this name have
+    /// used up their shares of the calls.
     func waitsForShare(_ question: Question, _ match: RouteTable.Match) -> Bool {
         let parameters = match.route.options.parameters
         return match.route.vendors.contains {

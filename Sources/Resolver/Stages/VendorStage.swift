@@ -66,7 +66,7 @@ package final class VendorStage {
         case ofVendor
     }
 
-    /// Queries one vendor after the other, with equal parts of the remaining time.
+    /// Queries one vendor after the other; each vendor gets an equal part of the time.
     ///
     /// A cancellation does not stop a call that was sent.
     ///
@@ -127,7 +127,8 @@ package final class VendorStage {
         call(vendors, work, completion)
     }
 
-    /// - Parameter ended: called before `completion`, with nil after a failure.
+    /// - Parameter ended: function that is called before `completion`; its argument is the reply,
+    ///   or nil after a failure.
     func call(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,

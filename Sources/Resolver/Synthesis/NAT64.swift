@@ -59,7 +59,8 @@ package final class NAT64 {
     private var timer: (any Cancellable)?
     private var failures = 0
 
-    /// True after a change of the network or the working address families.
+    /// True if the network or the working address families have changed since the last call of
+    /// `use`.
     private var isUnconfirmed = false
 
     private struct Announced {
@@ -74,7 +75,7 @@ package final class NAT64 {
 
     private var pace = NetworkWatch.Pace()
 
-    /// Time until which a discovered prefix does not replace another prefix.
+    /// Time from which a discovery may change the prefix again; nil before the first change.
     private var nextChange: Instant?
 
     private var announcedSince: Instant?

@@ -38,8 +38,9 @@ extension Resolver {
 
     /// Returns a sweep that removes the cached answers that depend on the NAT64 prefix.
     ///
-    /// The vendor may bill the call for new addresses. Therefore, a vendor's addresses are removed
-    /// only if at least one of these addresses embeds a private address under the new prefix.
+    /// A vendor's addresses are removed only if at least one of these addresses embeds a private
+    /// address under the new prefix. The other addresses of vendors are kept, because a vendor may
+    /// bill the call for new addresses.
     ///
     /// - Parameter savesCalls: true if the sweep also keeps synthesized and negative answers of
     ///   vendors.
