@@ -4,8 +4,8 @@ internal import Locks
 /// Registry that gives each answer source (vendor server, upstream) a unique number; thread-safe.
 ///
 /// Numbers are never reused. An upstream that is the fallback of a vendor has an additional number
-/// for this vendor. A cache hit on an answer with this number counts as an avoided call to the
-/// vendor.
+/// for this vendor. A cache hit on an answer with the additional number counts as an avoided call
+/// to the vendor.
 package final class AnswerSourceRegistry: Sendable {
     package static let itself: UInt16 = 0
 

@@ -18,8 +18,9 @@ package struct Decision: Sendable {
 
     package var own: (stage: OwnStage, answer: Resolution)?
 
-    /// Cached answer that the client gets if no better answer arrives within `delay`, or
-    /// immediately if `delay` is nil; `ttl` is in seconds.
+    /// Cached answer, with its TTL in seconds, for a query that gets no better answer.
+    ///
+    /// The client waits at most `delay` for a better answer; if `delay` is nil, it does not wait.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
     package var isAsked = false

@@ -125,7 +125,7 @@ struct NetworkPlan: Sendable, Hashable {
             var held = old
             held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
             guard let new = wanted.removeValue(forKey: old.domain) else { return held }
-            // A VPN can be down for only a moment, so another link with this domain gets no queries
+            // The VPN may come up again soon, so the other link with this domain gets no queries
             // yet.
             if old.isTunnel, !new.isTunnel {
                 successors[old.domain] = new

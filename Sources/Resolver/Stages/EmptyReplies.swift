@@ -18,7 +18,10 @@ struct EmptyReplies {
 
     private var replies = RecentNames<Reply>(limit: 4_096)
 
-    /// Returns the source of a recent empty reply, after which no vendor is called.
+    /// Returns the source of a recent empty reply; nil for none.
+    ///
+    /// Replies after a limit are not searched. Any other empty reply has the effect that no vendor
+    /// is called.
     func source(_ question: Question, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
     }

@@ -13,7 +13,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Hash of the question in the cache; 0 outside a ``PendingTable``.
     let hash: UInt64
 
-    /// If a limit of the client ``payer`` has prevented a vendor call: this client; otherwise nil.
+    /// Nil, or the client ``payer`` after one of its limits has prevented a vendor call.
     ///
     /// If this variable is not nil, only queries of this client can join the pending query.
     var refused: ClientNetwork?
@@ -164,7 +164,9 @@ final class PendingQuery: CancellationSignal, FairEntry {
         swap(&self.waiters, &waiters)
     }
 
-    /// Uses `swap`, because an assignment needs a run-time exclusivity check.
+    /// Removes and returns all waiting clients.
+    ///
+    /// The function uses `swap`, because an assignment needs a run-time exclusivity check.
     func takeWaiters() -> ShortArray<Waiter> {
         var waiters = ShortArray<Waiter>()
         swap(&self.waiters, &waiters)

@@ -138,7 +138,9 @@ package final class Prefetcher {
         alarm.set(due.values.min())
     }
 
-    /// Queries A before AAAA, because a vendor call for A may return both families.
+    /// Checks the cached addresses of `name`, and refreshes them if necessary.
+    ///
+    /// A is checked before AAAA, because a vendor call for A may return both families.
     private func keep(_ name: Name) async {
         let shortest = Duration.seconds(ResolverLimits.shortestRefresh)
         var next = clocks.now() + ResolverLimits.longestRetry

@@ -76,7 +76,7 @@ extension PendingQuery {
     /// Excludes `client`: its limits applied to this query, and would apply to the new query again.
     ///
     /// - Parameter includesUnproven: false if clients without a proven address have together used
-    ///   up a limit; these clients then stay.
+    ///   up a limit; then these clients are not removed.
     func takeOtherWaiters(includesUnproven: Bool) -> [Waiter] {
         func isTaken(_ waiter: Waiter) -> Bool {
             let isProven = waiter.client?.isProven ?? true

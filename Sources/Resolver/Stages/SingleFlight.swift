@@ -39,8 +39,8 @@ package final class SingleFlight {
 
     private var evictions: UInt64 = 0
 
-    /// Clients to complete in later iterations; while this is not empty, one task that calls
-    /// `completeNext` is queued.
+    /// Clients to complete in later iterations; while this array is not empty, one task that
+    /// calls `completeNext` is queued.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
     private let alarm: Alarm

@@ -240,8 +240,8 @@ package final class UpstreamStage {
 
     /// Queries other upstreams after a CNAME chain that loops or is too long.
     ///
-    /// Once per query, so that one query causes at most 2 × (1 + `UpstreamLimits.longestChain`)
-    /// calls of `forward`.
+    /// The function does this only once per query, so that one query causes at most
+    /// 2 × (1 + `UpstreamLimits.longestChain`) calls of `forward`.
     private func askOthers(
         _ pending: PendingQuery,
         than answered: Answered,

@@ -79,8 +79,8 @@ extension VendorStage {
         return next
     }
 
-    /// True if the name waits in a vendor's queue, because the clients that wait for this name have
-    /// used up their shares of the calls.
+    /// True if the clients that wait for the name have used up their shares of a vendor's calls, so
+    /// that the name waits in the vendor's queue.
     func waitsForShare(_ question: Question, _ match: RouteTable.Match) -> Bool {
         let parameters = match.route.options.parameters
         return match.route.vendors.contains {
