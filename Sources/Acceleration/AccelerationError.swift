@@ -15,7 +15,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .forbidden(let what):
-            "no permission to create \(what): grant CAP_BPF, CAP_NET_ADMIN and the system call "
+            "no permission for \(what): grant CAP_BPF, CAP_NET_ADMIN and the system call "
                 + "bpf, as httpdnsd-accelerate.conf does"
         case .tooOld: "the kernel is older than 6.6, or has no BPF support on network devices"
         case .refused(let what, let errno, let why):

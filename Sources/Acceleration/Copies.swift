@@ -52,7 +52,8 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Last value of the slot's hit counter; includes hits on earlier answers in the slot.
+    /// Value of the slot's hit counter at the latest read; includes hits on earlier answers in
+    /// the slot.
     var seen: UInt64 = 0
     var isUsed = false
     init() {}

@@ -60,7 +60,9 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         guard device > 0 else { throw AccelerationError(device, "the lookup of device lo") }
         let link = unsafe bpf_answering_attach(answering, device)
         guard link != -EINVAL else { throw .tooOld }
-        guard link >= 0 else { throw AccelerationError(link, "attaching the BPF program to lo") }
+        guard link >= 0 else {
+            throw AccelerationError(link, "the attachment of the BPF program to lo")
+        }
         copies.withLock { $0.link = link }
     }
 

@@ -130,7 +130,8 @@ package final class AnswerCache: Sendable {
 
     /// Hits by source number.
     ///
-    /// `map` copies the array now; otherwise, the next hit would copy it (copy on write).
+    /// `map` copies the array now. If the array itself were returned, the next hit would copy it
+    /// (copy on write).
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing

@@ -15,7 +15,10 @@ struct AddressBlock {
     /// At least 2.
     let count: Int
 
-    /// Finds the address records; nil for fewer than two, or if their sizes differ.
+    /// Finds the address records.
+    ///
+    /// Returns nil if there are fewer than two of them, if their sizes differ, or if an owner name
+    /// is not a compression pointer.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd

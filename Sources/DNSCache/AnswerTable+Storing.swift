@@ -2,10 +2,11 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum sum of `price(_:)` of the entries that one insertion moves to the head of the ring.
+    /// Maximum total cost (`price(_:)`) of the entries that one insertion moves to the head of the
+    /// ring.
     private static var mostSpared: Int { 32 }
 
-    /// Maximum additional bucket splits in one insertion; they take about 50 µs.
+    /// Maximum number of further buckets that one insertion splits; this takes about 50 µs.
     private static var mostSplits: Int { 64 }
 
     mutating func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: UInt64) -> Bool {
@@ -153,9 +154,10 @@ extension AnswerTable {
         }
     }
 
-    /// Removes an entry without a recent hit; if there is none, a stale entry; else a fresh entry.
+    /// Removes the entry with the lowest rank; of several such entries, the entry nearest to the
+    /// tail.
     ///
-    /// Of several such entries, removes the entry nearest to the tail.
+    /// Ranks from the lowest: entries that must be evicted, stale entries, fresh entries.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

@@ -193,6 +193,6 @@ package struct CacheHit: Sendable, Equatable {
 
     package let server: UInt16
 
-    /// First hit after the entry has reached its refresh age.
+    /// True for the first hit after the entry has reached its refresh age.
     package let wantsRefresh: Bool
 }

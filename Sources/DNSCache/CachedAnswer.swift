@@ -15,7 +15,7 @@ package struct CachedAnswer: Sendable {
 
     package var server: UInt16
 
-    /// A trusted source validated all records (RFC 4035 §3.2.3).
+    /// True if a trusted source validated all records (RFC 4035 §3.2.3).
     package var isAuthentic = false
 
     /// Seconds for which the answer is stale (RFC 8767); ignored for failures.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of one log line per minute for entries of the same line of code with equal fields.
+/// Limits similar entries to one log line per minute.
+///
+/// Entries are similar if the same line of code logs them with equal fields.
 ///
 /// Entries below level notice and entries without fields have no limit. Therefore, if clients or
 /// the network can cause an entry of level notice or above, this entry must have fields.

@@ -72,7 +72,9 @@ package final class LogSink: Sendable {
 
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// Lowest level of accepted entries; level debug is stored in memory even if it is not logged.
+    /// Lowest level of accepted entries.
+    ///
+    /// Entries of level debug are stored in memory, even if they are not logged.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
     /// Lines lost because the reader was slow, or because a write failed.

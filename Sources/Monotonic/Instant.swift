@@ -2,8 +2,10 @@
 
 /// Point in time on CLOCK_BOOTTIME, which advances while the machine is suspended.
 ///
-/// Copies of `ContinuousClock.Instant` need expensive calls of the Swift runtime. Public, because
-/// Swift 6.3 inlines no `package` function into another module.
+/// This type replaces `ContinuousClock.Instant`, because copies of that type need expensive calls
+/// of the Swift runtime.
+///
+/// This type is public, because Swift 6.3 inlines no `package` function into another module.
 @frozen
 public struct Instant: Hashable, Comparable, Sendable {
     /// Nanoseconds since boot, ±292 years.

@@ -60,8 +60,8 @@ struct Program: ParsableCommand {
             complain("cannot read the arguments, because /proc is not mounted: mount /proc")
             Glibc.exit(2)
         }
-        // httpdnsd.service passes only `--config FILE`. To read these arguments without the
-        // argument parser saves about 1 ms.
+        // httpdnsd.service passes only `--config FILE`. For these arguments, the argument parser
+        // is not used, which saves about 1 ms.
         let arguments = CommandLine.arguments.dropFirst()
         if arguments.count == 2, arguments.first == "--config", let file = arguments.last,
             !file.hasPrefix("-")

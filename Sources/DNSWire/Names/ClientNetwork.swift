@@ -2,8 +2,9 @@
 
 /// Group of clients that share one limit: an IPv4 address, an IPv6 /56, or the loopback.
 ///
-/// Proven clients (TCP, RFC 7873 cookie, loopback) have a separate limit. Public, because Swift 6.3
-/// inlines no `package` function into another module.
+/// Proven clients (TCP, RFC 7873 cookie, loopback) have a separate limit.
+///
+/// This type is public, because Swift 6.3 inlines no `package` function into another module.
 @frozen
 public struct ClientNetwork: Hashable, Sendable {
     /// IPv4 address or /56 prefix; the lower 8 bits are flags.

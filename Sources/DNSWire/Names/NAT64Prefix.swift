@@ -78,7 +78,8 @@ extension NAT64Prefix {
 
     /// Returns the embedded IPv4 address; nil outside the prefix.
     ///
-    /// Ignores the suffix and the reserved octet, because translators can (RFC 6052 §2.2).
+    /// Ignores the suffix and the reserved octet (RFC 6052 §2.2), because translators can ignore
+    /// them.
     fileprivate func destination(of address: IPv6Address) -> IPv4Address? {
         let octets = address.octets
         guard octets.prefix(length / 8) == network.octets.prefix(length / 8) else { return nil }

@@ -79,7 +79,7 @@ extension Name {
 
     package var lowercased: Name { Name(checked: octets.map(\.folded)) }
 
-    /// True for a name, not the root, of ASCII letters, digits, hyphens and underscores.
+    /// True if the name has only ASCII letters, digits, hyphens and underscores; false for the root.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in

@@ -9,7 +9,8 @@ package struct WireReader: ~Escapable {
 
     /// Decoded names with many labels; the key is the target of a compression pointer.
     ///
-    /// Otherwise, a crafted message could make the reader decode a long name for each record.
+    /// Without this dictionary, a crafted message could make the reader decode a long name for each
+    /// record.
     private var longNames: [Int: Name] = [:]
 
     @_lifetime(copy message)

@@ -71,7 +71,9 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Sets a hint to at most `most` of the `addresses` of its family; for none, removes the hint.
+    /// Sets a hint to the first `most` addresses of its family.
+    ///
+    /// If `addresses` has none of this family, removes the hint.
     package mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress], most: Int = .max) {
         let size = key == .ipv4Hint ? 4 : 16
         let octets = addresses.map(\.octets).filter { $0.count == size }

@@ -79,8 +79,8 @@ struct CacheSnapshotFile: Sendable {
 
     /// Restores the cache; returns nil if there is no file.
     ///
-    /// If `validity` is nil, all answers are restored. The file is read twice: the first time only
-    /// checks the file, so that no part of a damaged file is used.
+    /// If `validity` is nil, all answers are restored. The function first reads the whole file to
+    /// check it, so that no part of a damaged file is used. Then it reads the file again.
     func load(
         at moment: Moment,
         _ validity: SnapshotValidity?,

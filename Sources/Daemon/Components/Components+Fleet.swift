@@ -166,6 +166,6 @@ extension Daemon {
 extension UsageRecord {
     fileprivate var month: Int64 { Self.month(of: day) }
 
-    /// In the order of the limits of a shared budget.
+    /// Used amounts, in the order of the limits of a shared budget.
     fileprivate var amounts: [UInt64] { [callsToday, unitsToday, unitsThisMonth] }
 }

@@ -14,7 +14,7 @@ package struct Dependencies {
     var seed: UInt64
     var transport: (HTTPClient.Limits) -> any HTTPTransport
 
-    /// For all protocols except HTTPS.
+    /// Creates the transport for a protocol other than HTTPS.
     var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
 
     var probe: AddressProber.Probe

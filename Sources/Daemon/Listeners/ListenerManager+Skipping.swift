@@ -7,8 +7,10 @@ internal import Net
 // MARK: - Skipped addresses
 
 extension ListenerManager {
-    /// Returns the fault if the address is skipped: a default address, or IPv6 without kernel
-    /// support.
+    /// Returns the fault if the address is skipped; nil if the fault is an error.
+    ///
+    /// IPv6 addresses are skipped if the kernel does not support IPv6. `bind` describes the
+    /// default addresses that are skipped.
     func ignorable(_ error: StartError, _ settings: Settings) -> SocketError? {
         guard case .listen(let address, let fault) = error else { return nil }
         if case .system(_, EAFNOSUPPORT) = fault { return fault }

@@ -76,7 +76,7 @@ extension Daemon {
             } catch {
                 outcome.problems = [problem(error, other?.file ?? source.file)]
             }
-            // A restart with an address that this service has no right to bind would fail.
+            // If this service has no right to bind an address, a restart would fail.
             var (errors, warnings) = listenerManager.faults(binding: wanted)
             errors += scrapePoints.faults(binding: wanted.metrics).map(StartError.metrics)
             let hosts = await hosts.check(changingTo: wanted.hosts)

@@ -34,7 +34,8 @@ package final class AccessPolicy: Sendable {
         private var number: UInt64
 
         init(of rules: AccessPolicy) {
-            // The number comes first, so that a policy that changes meanwhile is copied again.
+            // Reads the number before the policy: if the policy changes in between, the number is
+            // outdated, and `update` copies the policy again.
             number = rules.number.load(ordering: .acquiring)
             snapshot = rules.snapshot
         }

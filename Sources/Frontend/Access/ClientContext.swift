@@ -13,7 +13,7 @@ package struct ClientContext: Sendable {
 
     var keepalive: UInt16?
 
-    /// Returns the network for limits; TCP and loopback clients are always proven.
+    /// Returns the group of clients whose limits apply; TCP and loopback clients are always proven.
     func network(isProven: Bool) -> ClientNetwork {
         ClientNetwork(of: address, over: transport, isProven: isProven)
     }

@@ -46,7 +46,7 @@ package struct QueryRecord {
         package static let empty = Flags(rawValue: 1)
         static let truncated = Flags(rawValue: 2)
 
-        /// Shared the resolution of an equal query.
+        /// The query shared the resolution of an equal query.
         static let merged = Flags(rawValue: 4)
 
         static let refreshed = Flags(rawValue: 8)

@@ -67,7 +67,7 @@ struct StreamOutput {
     private var octets = [UInt8](repeating: 0, count: 2 * (2 + longestReply))
     private var count = 0
 
-    /// Space for a reply of maximum length.
+    /// True if a reply of maximum length fits.
     var hasRoom: Bool { octets.count - count >= 2 + Self.longestReply }
 
     /// Calls `body` with the free space; `append` then commits the reply.

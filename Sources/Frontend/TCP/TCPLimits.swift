@@ -10,10 +10,10 @@ enum TCPLimits {
 
     static let connectionsPerClient = 128
 
-    /// Number of sessions above which the client with the most sessions loses a session.
+    /// Sessions of one client, up to which a full table can close a session of any client.
     ///
-    /// If no client has more than 4, any client can lose a session. This protects a client with two
-    /// sessions (for A and AAAA) while the other clients have one.
+    /// If a client has more sessions, the client with the most sessions loses a session. The limit
+    /// protects a client with two sessions (for A and AAAA) while all other clients have one.
     static let connectionsWithoutRank = 4
 
     /// Maximum sessions of all clients that `allow` excludes.

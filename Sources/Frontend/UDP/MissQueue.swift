@@ -102,8 +102,8 @@ package struct Refresh: Sendable {
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
 /// In each queue, clients have turns of up to 16 misses, so that a flood of forged addresses hardly
-/// delays a client with several queries. A queue accepts another miss of a client with n misses
-/// only while more than n places are free.
+/// delays a client with several queries. If a client already has n misses in a queue, the queue
+/// accepts another miss of this client only while more than n places are free.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
@@ -166,8 +166,9 @@ package final class MissQueue: Sendable {
         }
     }
 
-    /// High, because thousands of queries can wait in a socket of systemd during a restart; all are
-    /// misses until the snapshot is loaded.
+    /// This limit is high for a restart: thousands of queries can wait in a socket of systemd.
+    ///
+    /// All these queries are misses while the snapshot is being loaded.
     private static let localLimit = 16_384
 
     private static let limit = 8_192
