@@ -70,7 +70,7 @@ package struct StaleAnswer: Sendable {
     /// Seconds; nil if the answer is fresh.
     package var expiredFor: UInt64?
 
-    /// True until a cached failure expires; until then, there is no new resolution.
+    /// True while the cache has a failure for the query; meanwhile, there is no new resolution.
     package var isHeld: Bool
 }
 

@@ -2,7 +2,7 @@
 
 /// Limit on the part of the ring buffer that large answers can use.
 ///
-/// Otherwise, the owner of a domain could evict all other answers with a thousand queries.
+/// Without this limit, the owner of a domain could evict all other answers with a thousand queries.
 struct LargeAnswers: Equatable {
     /// In octets.
     static let threshold = 2 << 10

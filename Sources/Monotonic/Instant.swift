@@ -68,7 +68,7 @@ extension Duration {
     @inlinable
     public var clampedNanoseconds: Int64 {
         let attoseconds = attoseconds
-        // Up to 9 s, a faster 64-bit division is sufficient.
+        // For durations up to 9 s, a faster 64-bit division is sufficient.
         if let short = Int64(exactly: attoseconds) { return short / 1_000_000_000 }
         return Int64(clamping: attoseconds / 1_000_000_000)
     }

@@ -21,7 +21,7 @@ struct NameCompressor {
 extension NameCompressor {
     /// Maximum targets that one search compares for each length of a suffix.
     ///
-    /// Otherwise, a server could choose names for which each search compares all targets.
+    /// Without this limit, a server could choose names for which each search compares all targets.
     private static let comparisons = 16
 
     /// Finds the longest suffix of `name` that has a target; `prefix` counts the octets before it.

@@ -48,8 +48,8 @@ extension NAT64Prefix {
 
     /// Returns the address that DNS64 synthesizes for an A record.
     ///
-    /// Returns nil for addresses that are never a valid answer. The well-known prefix must embed
-    /// only global addresses (RFC 6052 §3.1), so with this prefix, returns nil for all others.
+    /// Returns nil for addresses that are never a valid answer. Returns nil also for an address that
+    /// is not global, if this is the well-known prefix (RFC 6052 §3.1).
     package func synthesize(_ address: IPv4Address) -> IPv6Address? {
         switch IPAddress.v4(address).reach {
         case .global: embed(address)

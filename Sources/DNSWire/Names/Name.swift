@@ -79,7 +79,9 @@ extension Name {
 
     package var lowercased: Name { Name(checked: octets.map(\.folded)) }
 
-    /// True if the name has only ASCII letters, digits, hyphens and underscores; false for the root.
+    /// True if the name has only ASCII letters, digits, hyphens and underscores.
+    ///
+    /// False for the root.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in

@@ -26,10 +26,10 @@ final class CacheFile {
 
     private var lockFault: String?
 
-    /// The file is not a snapshot, and is not replaced.
+    /// True if the file is not a snapshot; then the daemon does not replace it.
     private var isOther = false
 
-    /// The content of the file is not known.
+    /// True if the daemon does not know what the file contains.
     private var isUnexamined = false
 
     private let cache: AnswerCache

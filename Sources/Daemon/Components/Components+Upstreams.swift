@@ -8,7 +8,7 @@ internal import Upstream
 struct UpstreamHTTP: Sendable {
     let queries: any HTTPTransport
 
-    /// Separate, because health probes must not wait for client queries.
+    /// Separate transport, because health probes must not wait for client queries.
     let probes: any HTTPTransport
 
     let shares: TransferShares

@@ -10,7 +10,7 @@ internal import Resolver
 /// The names of a file that becomes unreadable stay in the table.
 @ServiceLoop
 final class HostsFiles {
-    /// The rest of a longer file is ignored.
+    /// Maximum octets of one file; the rest of a longer file is ignored.
     nonisolated static let mostOctets = 8 << 20
 
     /// Maximum octets of all files together; the excess at the end of the largest file is ignored.

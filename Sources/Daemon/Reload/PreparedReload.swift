@@ -10,7 +10,7 @@ struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadReply
 
-    /// A longer reply would block the service loop.
+    /// Maximum changes in a reply; a longer reply would block the service loop.
     private static let listedChanges = 1_000
 
     /// Compares the settings on a thread, because they may have 100,000 routes.

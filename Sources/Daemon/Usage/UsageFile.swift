@@ -160,7 +160,9 @@ extension UsageFile {
         return text
     }
 
-    /// Parses the text, nil if damaged; splits octets, because splitting a `String` is slow.
+    /// Parses the text; returns nil if it is damaged.
+    ///
+    /// Splits octets, because splitting a `String` is slow.
     nonisolated static func records(_ octets: some Collection<UInt8>) -> [String: UsageRecord]? {
         let octets = Array(octets)
         var lines = octets.split(separator: UInt8(ascii: "\n"))

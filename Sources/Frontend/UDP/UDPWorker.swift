@@ -62,7 +62,7 @@ package final class UDPWorker: Sendable {
             let count = receive(&batch, busyPoll, idleSince)
             guard count > 0 else {
                 failures += 1
-                // A permanent error would occupy a processor.
+                // Without this pause, a permanent error would keep a processor busy.
                 if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
                 continue
             }
