@@ -48,8 +48,8 @@ extension NAT64Prefix {
 
     /// Returns the address that DNS64 synthesizes for an A record.
     ///
-    /// Returns nil for addresses that are never a valid answer. Returns nil also for an address that
-    /// is not global, if this is the well-known prefix (RFC 6052 §3.1).
+    /// Returns nil for addresses that are never a valid answer. The well-known prefix also returns
+    /// nil for addresses that are not global (RFC 6052 §3.1).
     package func synthesize(_ address: IPv4Address) -> IPv6Address? {
         switch IPAddress.v4(address).reach {
         case .global: embed(address)
