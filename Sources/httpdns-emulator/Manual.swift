@@ -131,12 +131,13 @@ enum Manual {
           curl --data-binary status=429,3:first:2 127.0.0.1:8053/_emulator/faults
 
         BILLING
-        Units of each billed item, by the vendors' price pages of 2026-11-23:
+        Units of each billed item, by the vendors' price pages of 2026-11-23. Families and names \
+        without an address in the reply are free:
 
           VENDOR             BILLED ITEM                       HTTP  HTTPS
-          Alibaba            family (A, AAAA) with an address  1     5
+          Alibaba            family (A or AAAA)                1     5
           Alibaba, m=1, m=2  the same, encrypted               3     8
-          Baidu              name with an address              1     5
+          Baidu              name                              1     5
           JSON               request, --json-billing alidns    1     5
           JSON               request, --json-billing request   1     1
           Tencent,           request (assumed: the price       1     1

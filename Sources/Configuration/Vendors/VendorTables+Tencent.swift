@@ -116,9 +116,9 @@ extension TencentSettings {
         .option("auth-expiry", \.tencent.authExpiry, .boolean) {
             """
             Sends an expiry time with each call, for accounts with the vendor's anti-theft \
-            protection. After HTTP status 401, the daemon repeats the call once, and adds the \
-            missing expiry time or omits the expiry time. If this call succeeds, further calls \
-            have the same form.
+            protection. After HTTP status 401, the daemon repeats the call once: without the \
+            expiry time if the call had one, otherwise with an expiry time. If this call \
+            succeeds, further calls have the same form.
             """
         },
         .option("client-subnet-form", \.tencent.clientSubnetForm, .choice()) {

@@ -159,8 +159,8 @@ extension VendorSettings {
             """
             Maximum number of calls in flight; further names wait. If at least one vendor has a \
             value above the default, the sum of the values of all vendors can be at most 128. One \
-            client can use at most half of the calls that other clients do not use at this time. \
-            Set a value below the vendor's limit of concurrent calls or connections.
+            client can use at most half of the calls that other clients leave unused. Set a \
+            value below the vendor's limit of concurrent calls or connections.
             """
         },
         .option(

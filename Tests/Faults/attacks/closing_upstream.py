@@ -8,7 +8,7 @@ import common
 import servers
 
 TITLE = "one client queries 300 dead names a second; DoT closes connections while 512 names are unanswered; plain UDP last"
-PROMISE = "no name of another client in the clear; after 10 s, at most 20 % of these names fail"
+PROMISE = "no name of another client in the clear; after 10 s, at most 20 % of the names of other clients fail"
 PEERS = ()
 RATE, LIMIT, DEAD_SECONDS, WARM_UP, NAMES, SECONDS = 300, 512, 5, 10, 200, 20
 
