@@ -211,7 +211,7 @@ extension RouteSettings: SettingsEntry {
             example: ["tier": "gold"]
         ) {
             """
-            Parameters of Alibaba's custom resolution, {NAME: VALUE}, which replace all parameters \
+            Parameters of Alibaba's custom resolution, {NAME: VALUE}. They replace all parameters \
             in `sdns` of the vendor; {} sends none. The daemon adds the prefix sdns-.
             """
         },

@@ -265,7 +265,7 @@ extension Settings {
         .option("portal", \.portal, .choice()) {
             """
             Captive portals: login pages of networks that block all other traffic. `auto`: \
-            `status` and the log report a portal that NetworkManager or the daemon has found, and \
+            `status` and the log report a portal that NetworkManager or the daemon has found. \
             `httpdnsctl portal` sends nearly all names (see httpdnsctl(1)) to the DNS servers of \
             the network for a limited time, so that the login page opens. `off` disables the \
             report and the command.

@@ -141,11 +141,11 @@ extension TencentSettings {
         ),
         .section("conf", \.tencent.conf, confTable, fresh: Conf()) {
             """
-            Requests a list of servers from the vendor's start-up servers (service /conf), for \
-            accounts to which the vendor's support has assigned dedicated servers. After a server \
-            of the list has answered a probe (a billed call), this server is called before the \
-            servers in the option `servers`. The daemon ignores a server of the list if its \
-            address is of another kind (loopback, private or public) than the address of the \
+            Requests a list of servers from the vendor's start-up servers (service /conf). Use \
+            this option if the vendor's support has assigned dedicated servers to your account. \
+            After a server of the list has answered a probe (a billed call), this server is called \
+            before the servers in the option `servers`. The daemon ignores a server of the list if \
+            its address is of another kind (loopback, private or public) than the address of the \
             start-up server.
             """
         },

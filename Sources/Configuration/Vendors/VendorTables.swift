@@ -205,7 +205,10 @@ extension VendorSettings {
     private static let priceTable = SettingsTable<PriceSettings>(
         .option("per-10000", \.per10000, .price, example: 0.04) { "Price of 10,000 units." },
         .option("currency", \.currency, .currency, example: "CNY") {
-            "Currency of `per-10000`, as an ISO 4217 code. Set both options or none."
+            """
+            Currency of `per-10000`, as an ISO 4217 code. Set `per-10000` and `currency` together, \
+            or neither.
+            """
         },
         .option(
             "free-per-month",
