@@ -7,7 +7,7 @@ final class Bill: Sendable {
     private struct State {
         var units = 0
         var names: [String: [Charge.Item.RecordType: Int]] = [:]
-        /// Number of Alibaba answers with an address, over HTTP and HTTPS.
+        /// Two counts of Alibaba answers with an address: over HTTP, and over HTTPS.
         var alibaba = (http: 0, https: 0)
     }
 
@@ -79,7 +79,8 @@ struct Rate: Sendable, Equatable {
     /// Rule of AliDNS (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).
     static let alidns = Rate(unit: .request, http: 1, https: 5)
 
-    /// Rule for Tencent, Volcengine and DNS in JSON: their billing is unknown, or they are free.
+    /// Rule for services with unknown billing, and for free services: Tencent, Volcengine and DNS
+    /// in JSON.
     static let request = Rate(unit: .request, http: 1, https: 1)
 }
 

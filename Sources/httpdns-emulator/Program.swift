@@ -209,7 +209,9 @@ private struct Signals {
     /// libdispatch stops a source that has no reference.
     private let sources: [any DispatchSourceSignal]
 
-    /// Returns when all signals are registered: a signal before its registration is lost.
+    /// Registers the signals, and returns after the last registration.
+    ///
+    /// A signal that arrives before its registration has no effect.
     init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         var sources: [any DispatchSourceSignal] = []

@@ -482,7 +482,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("the concurrent calls of all vendors have a limit")
+    @Test("the sum of `concurrent-calls` of all vendors is limited")
     func concurrentCalls() {
         func vendors(_ calls: [Int?]) -> String {
             let lines = calls.enumerated().map { number, calls in

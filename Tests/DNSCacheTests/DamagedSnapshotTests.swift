@@ -225,7 +225,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `if the reader accepts a forged entry, the restored cache has no faults`(
+    func `a forged entry that the reader accepts does not damage the structure of the cache`(
         _ seed: UInt64
     ) throws {
         var random = Seeded(seed: seed)

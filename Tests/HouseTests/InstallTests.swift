@@ -192,7 +192,7 @@ struct InstallTests {
         let units = "etc/systemd/system"
         try tree.install()
         #expect(try !tree.install().output.contains(".before-install"))
-        // By the checksums in the record, the script recognizes an unchanged unit of an earlier
+        // The record has checksums, by which the script recognizes unchanged units of an earlier
         // version.
         let service = "\(units)/httpdnsd.service"
         let record = "usr/local/share/httpdnsd/units.sha256"

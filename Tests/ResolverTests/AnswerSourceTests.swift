@@ -15,8 +15,7 @@ struct AnswerSourceTests {
         #expect(origins.isLearned(last) && origins.isUnprotected(last))
         #expect(origins.number("network/udp://192.0.2.1") == first)
         #expect(origins.number(labelled: origins.label(last)) == last)
-        // `numbers(named:)` always contains `last`, the number of all sources without their own
-        // number.
+        // `numbers(named:)` always contains `last`, because any source can share this number.
         #expect(origins.numbers(named: []) == [last])
     }
 }

@@ -14,9 +14,10 @@ struct SpecialNamesTests {
 
     private static let soa = "SOA localhost. nobody.invalid. 1 3600 1200 604800 10800"
 
-    /// Queries with local answers, from the RFCs in the name of the suite, and from other RFCs.
+    /// Queries that the daemon must answer locally.
     ///
-    /// The other RFCs: RFC 7686, RFC 6762 §22.1, RFC 9476, RFC 8375, RFC 7793, RFC 9462 §6.4.
+    /// In addition to the RFCs in the name of the suite: RFC 7686, RFC 6762 §22.1, RFC 9476,
+    /// RFC 8375, RFC 7793, RFC 9462 §6.4.
     private static let here: [(String, RecordType, RCode, answer: String?, zone: String?)] = [
         ("localhost", .a, .noError, "A 127.0.0.1", nil),
         ("LocalHost", .aaaa, .noError, "AAAA ::1", nil),

@@ -8,7 +8,7 @@ import Testing
 final class ScriptedServer {
     typealias Datagrams = @Sendable (_ query: [UInt8]) -> [[UInt8]]
 
-    /// Returns replies with length prefixes, after which the server closes the connection.
+    /// Returns replies with length prefixes; the server sends these and closes the connection.
     typealias Stream = @Sendable (_ query: [UInt8]) -> [UInt8]
 
     let address: SocketAddress

@@ -202,7 +202,7 @@ struct ProgramTests {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try #require(mkfifo(folder + "/pipe", 0o600) == 0)
         for file in [folder + "/pipe", folder, "/dev/null"] {
-            // The time limit ends a program that waits for a writer of the pipe.
+            // Without the time limit, a program could wait forever for a writer of the pipe.
             let command = [httpdnsctl, "--socket", daemon.path, "check", file]
             let outcome = try #require(Subprocess.run(command, within: .seconds(10)))
             #expect(outcome.status == 1, "\(file)")

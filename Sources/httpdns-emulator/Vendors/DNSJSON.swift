@@ -40,7 +40,7 @@ struct DNSJSON: Vendor {
         case key(String)
     }
 
-    /// Maximum difference between `ts` and the clock in seconds.
+    /// Maximum difference, in seconds, between `ts` and the clock.
     static let signatureSeconds = 600
 
     struct Question: Sendable {

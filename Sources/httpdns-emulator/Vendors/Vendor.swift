@@ -14,7 +14,7 @@ struct Call: Sendable {
 
     var names: [String] = []
 
-    /// False for requests of service addresses or usage counts.
+    /// False if the call requests service addresses or usage counts.
     var isLookup: Bool
 
     var charge: Charge?

@@ -16,7 +16,7 @@ struct Address: Sendable, Equatable {
     init?(_ text: String) {
         let version = text.contains(":") ? AF_INET6 : AF_INET
         var octets = [UInt8](repeating: 0, count: version == AF_INET6 ? 16 : 4)
-        // SAFETY: inet_pton writes 4 or 16 octets by family, and the array has exactly as many.
+        // SAFETY: inet_pton writes 4 octets for IPv4 and 16 for IPv6, which is the array's length.
         guard unsafe inet_pton(version, text, &octets) == 1 else { return nil }
         self.text = text
         self.octets = octets

@@ -25,8 +25,8 @@ struct ControlConnection: ~Copyable {
 
     /// Connects to the control socket.
     ///
-    /// - Parameter timeout: time limit for the connection and the first reply together, and for
-    ///   each further reply.
+    /// - Parameter timeout: time limit for the first reply, including the connection. The same
+    ///   limit applies to the wait for each further reply.
     /// - Throws: `usage` for an invalid path, otherwise `unreachable`.
     static func open(path: String, timeout: Duration) throws(Failure) -> ControlConnection {
         var address = sockaddr_un()

@@ -27,7 +27,7 @@ extension Check {
             ("WRONGPASS", "correct fleet.user and fleet.password"),
             (
                 "NOPERM",
-                "give the Redis user the ACL rules of httpdnsd.yaml(5) with ACL SETUSER"
+                "use ACL SETUSER to give the Redis user the rules in httpdnsd.yaml(5)"
             ),
             ("READONLY", "list the master first in fleet.servers, or use fleet.sentinel"),
             ("OOM", "raise maxmemory of the Redis server, or set maxmemory-policy volatile-ttl"),

@@ -118,18 +118,18 @@ extension Check {
     static let interception = Check("interception") { machine in
         guard let probes = machine.interceptors else {
             return .skipped(
-                "checked only with --network, which queries addresses that have no server"
+                "checked only with --network, which queries addresses without a DNS server"
             )
         }
         let answered = probes.filter(\.isAnswered)
         guard let first = answered.first else {
             return .ok(
-                "port 53 is not intercepted: addresses that have no server did not answer"
+                "port 53 is not intercepted: no reply from addresses without a DNS server"
             )
         }
         let list = answered.map { "\($0.server) over \($0.transport.rawValue)" }
         return .warning(
-            "port 53 is intercepted: addresses that have no server answered: "
+            "port 53 is intercepted: replies came from addresses without a DNS server: "
                 + list.joined(separator: ", "),
             fix:
                 "use upstreams over https:// or tls://; answers over plain "

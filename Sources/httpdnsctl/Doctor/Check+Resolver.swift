@@ -102,7 +102,7 @@ extension Check {
             let paths = machine.lostOriginals.joined(separator: ", ")
             return .warning(
                 "the original contents of \(paths) are not in the setup journal",
-                fix: "httpdnsctl setup revert --force replaces these files by defaults"
+                fix: "httpdnsctl setup revert --force writes defaults to these files"
             )
         }
         let former = ResolverFacts.Paths.former.filter {

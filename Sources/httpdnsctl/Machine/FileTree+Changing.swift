@@ -103,8 +103,8 @@ extension FileTree {
             _ = try makeDirectories(for: directory + "/.")
             let descriptor = try openDirectory(directory)
             defer {
-                // A new child process has a copy of the descriptor until exec, and would continue
-                // to hold the lock.
+                // Unlocks before close: a new child process has a copy of the descriptor until
+                // exec, and this copy would keep the lock.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }

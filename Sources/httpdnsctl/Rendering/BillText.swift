@@ -54,7 +54,9 @@ enum BillText {
 
     private static func counted(_ count: VendorCount) -> String {
         let what = "resolutions that the vendor counted this month for the whole account"
-        let label = count.confirmed ? "" : " (this request was not tested with a real account)"
+        let label =
+            count.confirmed
+            ? "" : " (the request for this count was not tested with a real account)"
         if let problem = count.problem { return "\(what)\(label): unknown (\(problem))" }
         var text =
             "\(what)\(label): \(Units.count(count.http ?? 0)) over HTTP, "

@@ -16,8 +16,8 @@ func escaped(
     return text.unicodeScalars.map { isPlain($0) ? String($0) : escape($0) }.joined()
 }
 
-/// False for control characters, which start terminal sequences, for format characters, which
-/// change the writing direction, and for separators, which break the layout.
+/// False for control characters (they start terminal sequences), format characters (they change
+/// the writing direction), separators (they break the layout), and unassigned characters.
 func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
     guard scalar.value >= 0x7F else { return scalar.value >= 0x20 }
     return switch scalar.properties.generalCategory {

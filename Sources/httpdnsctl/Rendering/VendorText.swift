@@ -21,7 +21,7 @@ enum VendorText {
             case .within:
                 budget.beyond == 0
                     ? ""
-                    : "; calls that were not made or exceeded the budget so far:"
+                    : "; calls not made or over the budget so far:"
                         + " \(Units.count(budget.beyond))"
             case .spent: ", \(calls(budget.beyond)) not made"
             case .exceeded: ", \(calls(budget.beyond)) over the budget"

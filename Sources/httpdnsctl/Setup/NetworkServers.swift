@@ -41,7 +41,7 @@ extension ResolverFacts {
         return servers
     }
 
-    /// Files in which NetworkManager and pppd store servers even without writing resolv.conf.
+    /// Files in which NetworkManager and pppd store servers, even if they do not write resolv.conf.
     private static let privateFiles = [
         Paths.networkManager + "/resolv.conf", "/etc/ppp/resolv.conf",
     ]

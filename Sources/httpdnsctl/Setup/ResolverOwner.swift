@@ -119,7 +119,7 @@ enum ResolverOwner: Equatable, Sendable {
             }
     }
 
-    /// Returns the program that manages the directory of the file that resolv.conf links to.
+    /// If resolv.conf is a link, returns the program that manages the directory of the link target.
     init?(placedBy facts: ResolverFacts) {
         guard facts.resolvConf.kind == .link,
             let place = Self.places.first(where: { facts.resolvedPath.hasPrefix($0.directory) })

@@ -24,8 +24,8 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var before: FileState
         var after: FileState
 
-        /// Returns the state that a revert gives to a file that changed since the setup; nil to
-        /// leave it.
+        /// If a file changed since the setup, returns the state to which a revert sets this file;
+        /// nil if the revert does not change the file.
         func restored(from now: FileState, _ ownServers: Set<String>) -> FileState? {
             if path == ResolverFacts.Paths.networkServers { return before }
             if path == ResolverFacts.Paths.resolvConf {

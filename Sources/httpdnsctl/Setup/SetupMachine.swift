@@ -119,7 +119,7 @@ struct SetupMachine {
             }
         }
         guard let recorded else { return earlier }
-        // The new plan may have changed services that the earlier plan did not change.
+        // Adds the commands of the new plan, because it may have changed other services.
         let commands = journal.undo ?? journal.commands
         earlier.undo = commands + recorded.commands.filter { !commands.contains($0) }
         earlier.directories.removeAll(where: recorded.directories.contains)
@@ -142,8 +142,8 @@ struct SetupMachine {
         }
         // If an earlier setup changed a file that this plan does not change, restores the file.
         // Exception: the file of saved nameservers stays until the revert, because possibly no
-        // other file contains these nameservers. With `resolvedMark`, there is no exception:
-        // the settings of systemd-resolved contain these nameservers.
+        // other file contains these nameservers. If this file has `resolvedMark`, it is also
+        // restored, because the settings of systemd-resolved contain the nameservers.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
                 entry.path == saved && entry.after.isFromSetup
@@ -222,7 +222,7 @@ struct SetupMachine {
             let paths = journal.entries.map(\.path).joined(separator: ", ")
             throw Failure(
                 message: "the original contents of \(paths) are not in the setup journal",
-                hint: "`httpdnsctl setup revert --force` replaces these files by defaults; "
+                hint: "`httpdnsctl setup revert --force` writes defaults to these files; "
                     + "--dry-run shows the defaults"
             )
         }

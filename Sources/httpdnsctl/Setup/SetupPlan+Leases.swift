@@ -26,7 +26,7 @@ extension SetupPlan {
         if owner == .dhcpcd || writes { planDhcpcd(facts) }
     }
 
-    /// If a DHCP client has overwritten a file of systemd-resolved, saves the servers in this file.
+    /// If a DHCP client has overwritten a file of systemd-resolved, saves the client's servers.
     ///
     /// A restart of systemd-resolved deletes these servers, and no other source of `from: network`
     /// has them.

@@ -49,7 +49,7 @@ extension SetupPlan {
         if !facts.lost.isEmpty {
             notes.append(
                 "the original contents of \(facts.lost.joined(separator: ", ")) are not in the "
-                    + "setup journal: `httpdnsctl setup revert` will replace them by defaults"
+                    + "setup journal: `httpdnsctl setup revert` will write defaults to these files"
             )
         }
     }

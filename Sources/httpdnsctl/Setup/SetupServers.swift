@@ -73,7 +73,7 @@ struct SetupServers {
         guard let unit, unit.isOnlyUntilBoot, !hasSocket() else { return nil }
         return SetupPlan.Obstacle(
             what: "httpdnsd.service does not start at boot: names would not resolve after a reboot",
-            fix: "systemctl enable httpdnsd; --force continues without this"
+            fix: "systemctl enable httpdnsd; --force ignores this problem"
         )
     }
 

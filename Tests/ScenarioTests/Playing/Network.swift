@@ -5,7 +5,9 @@ import HTTPDNS
 import Net
 import TestWorld
 
-/// Simulated network, in which upstreams and vendors reply according to the scenario's ranges.
+/// Simulated network.
+///
+/// The sections `RANGE_BEGIN` of the scenario define the replies of upstreams and vendors.
 @ServiceLoop
 final class Network {
     struct Sent {

@@ -8,8 +8,10 @@ struct Scenario: Sendable {
 
     var overview: [String] = []
 
-    /// Settings in YAML, after an empty line for each earlier line of the scenario file, so that
-    /// line numbers in errors are correct.
+    /// Settings in YAML.
+    ///
+    /// Empty lines replace the earlier lines of the scenario file, so that the line numbers in
+    /// errors are correct.
     var settings = ""
 
     var title = ""
