@@ -264,7 +264,7 @@ struct SettingsTextTests {
             )
             #expect(try warnings("\(file).new", environment).isEmpty)
         }
-        // Only `--check` and a reload examine the directory, because a start must not wait for the
+        // At its start, the daemon does not examine the directory, because it must not wait for the
         // disk.
         #expect(try warnings(file, .process).isEmpty)
         // No warning, because the directory of the default path exists only while the service runs.

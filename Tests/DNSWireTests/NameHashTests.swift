@@ -67,8 +67,8 @@ struct NameHashTests {
             let word = base ^ UInt64(type) &* golden
             var octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // After the first label, each pair of octets with the value 1 is a label of one octet.
-            // So the number of these octets must be even, and the length of the first label odd.
+            // After the first label, each two octets (01 01) form one label. So an even number of
+            // octets must follow the first label. This is true if its length is odd.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { return nil }
             octets += [UInt8](repeating: 1, count: 58) + [0]
             return Chosen(name: octets, type: type)

@@ -82,8 +82,8 @@ struct VendorClientTrialTests {
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
-    /// Returns the time until the daemon stops waiting for the vendor and queries an upstream for
-    /// a queued name; nil if the vendor answers first.
+    /// Returns the time that a queued name waits for the vendor before the daemon queries an
+    /// upstream; nil if the vendor answers before this time.
     @ServiceLoop
     private func queueTime(
         vendor: (any Vendor)? = nil,

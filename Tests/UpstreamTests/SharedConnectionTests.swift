@@ -117,8 +117,9 @@ struct SharedConnectionTests {
         func stop() { exchanger?.drop() }
     }
 
-    /// Returns a server that answers in order on the first `limit` connections only.
+    /// Returns a server that answers queries in order.
     ///
+    /// The server answers only on its first `limit` connections.
     /// After a query for slow.example, the server sends nothing more on that connection.
     @ServiceLoop
     private static func server(limit: Int = .max, slow: Count = Count()) throws -> StreamServer {

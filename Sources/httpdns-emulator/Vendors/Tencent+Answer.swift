@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Tencent {
-    /// Maximum octets of the answer to a batch, before encryption (Tencent Cloud document 379/54976).
+    /// Maximum size of a batch's answer, before encryption (Tencent Cloud document 379/54976).
     static let answerOctets = 8 * 1024
 
     /// Returns the answer before encryption.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Tencent Cloud HTTPDNS: `/d` and `/conf`, protected by a token over HTTPS, by AES or by DES.
+/// Tencent Cloud HTTPDNS: `/d` and `/conf`, protected by HTTPS (with a token), AES or DES.
 ///
 /// Tencent Cloud documents: 379/54976 (HTTP API), 379/95498 (HTTPS API), 379/3530 (AES and DES),
 /// 379/116336 (`/conf`).

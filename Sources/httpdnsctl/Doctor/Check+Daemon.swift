@@ -88,7 +88,8 @@ extension Check {
             return .ok("daemon and httpdnsctl have version \(machine.version)")
         }
         return .warning(
-            "the daemon has version \(status.version), httpdnsctl \(machine.version)",
+            "the daemon has version \(status.version), but httpdnsctl has "
+                + "version \(machine.version)",
             fix: "if httpdnsd was also updated: systemctl restart httpdnsd"
         )
     }

@@ -35,7 +35,7 @@ enum NetworkText {
         guard let prefix = network.nat64 else {
             return Table.Cell("IPv6 only, no NAT64 prefix known", .doubtful)
         }
-        let age = network.nat64AgeSeconds.map { ", for \(Units.seconds($0))" } ?? ""
+        let age = network.nat64AgeSeconds.map { ", known for \(Units.seconds($0))" } ?? ""
         return Table.Cell("IPv6 only, NAT64 \(prefix) from \(network.nat64From ?? "?")\(age)")
     }
 }

@@ -18,7 +18,7 @@ enum PauseText {
             case (false, true): "is resumed"
             case (false, false): "is not paused"
             }
-        // After a resume, the vendor may still get no calls for another reason, such as its budget.
+        // After a resume, another reason, such as the budget, may still prevent calls.
         let rest =
             isPause ? nil : reply.rest.map { "; not called yet: " + VendorText.rest($0, of: name) }
         let lines =

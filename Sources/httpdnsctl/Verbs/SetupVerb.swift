@@ -59,7 +59,7 @@ struct SetupVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Change files below this directory; if not /, restart no services.",
+            "Change files below this directory; services restart only if it is /.",
             valueName: "directory"
         ),
         completion: .directory

@@ -11,8 +11,8 @@ extension FuzzTarget {
 
 private enum WireOracle {
     static func judgeWriting(_ message: Message) throws {
-        // The encoder may compress names less than the input does, so that the encoded message
-        // would exceed 65,535 octets.
+        // If the encoder compresses the names less than the input does, the encoded message can be
+        // too long (more than 65,535 octets).
         guard let whole = message.encodedIfItFits() else { return }
         let again = try Message(parsing: whole)
         try promise(again == message, "a message changes by encoding and parsing")

@@ -19,7 +19,7 @@ final class Program: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Copies get higher descriptors than all targets, so that no dup2(2) replaces a copy.
+        // The copies get numbers above all target numbers, so that dup2(2) never replaces a copy.
         let first = (descriptors.keys.max() ?? 0) + 1
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
