@@ -82,7 +82,7 @@ struct ForgedClientTests {
         }
         let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 100) }
         _ = try await world.lookUp(client, "first.example.com", of: network(1))
-        // The client gets about three quarters of the 75 calls that are not reserved.
+        // 75 calls are not reserved, and the client gets about three quarters of them.
         let spent = try await spend(client, of: unproven(1))
         #expect((50...58).contains(spent), "\(spent)")
         #expect(try await spend(client, of: unproven(2)) > 0)

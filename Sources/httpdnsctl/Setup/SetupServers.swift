@@ -152,7 +152,7 @@ struct SetupServers {
         return switch ask(stub, name) {
         case .silence: fault + "does not answer"
         case .answer(.servFail, _): fault + "answers SERVFAIL"
-        // A fault such as ECONNREFUSED is acceptable: the stub is disabled, and programs use
+        // A fault such as ECONNREFUSED is acceptable: if the stub is disabled, programs use
         // nss-resolve instead.
         case .answer, .fault: nil
         }
