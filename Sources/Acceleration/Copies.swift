@@ -21,7 +21,7 @@ struct Copies: ~Copyable {
     /// to free space. The number is 0 while the BPF map has free space.
     var idleLeft = 0
 
-    /// Address families whose clients get answers: bits `ANSWER_IPV4` and `ANSWER_IPV6`.
+    /// Address families of the clients that get answers: bits `ANSWER_IPV4` and `ANSWER_IPV6`.
     var families: UInt32 = 0
 
     var holders = 0

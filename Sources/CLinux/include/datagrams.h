@@ -36,7 +36,7 @@ int datagrams_never_fragment(int fd, int is_ipv6);
 /// Sets both buffer sizes, above the system limit if permitted; returns the receive buffer size.
 int datagrams_raise_buffers(int fd, int octets);
 
-/// Closes the socket, whose descriptor then refers to /dev/null; returns 0 or a negated errno.
+/// Closes the socket; its descriptor then refers to /dev/null. Returns 0 or a negated errno.
 int datagrams_replace_with_null(int fd);
 
 int datagrams_are_unread(int fd);

@@ -13,7 +13,7 @@ package struct ClientContext: Sendable {
 
     var keepalive: UInt16?
 
-    /// Returns the group of clients whose limits apply; TCP and loopback clients are always proven.
+    /// Returns the group of clients to which the limits apply; TCP and loopback clients are proven.
     func network(isProven: Bool) -> ClientNetwork {
         ClientNetwork(of: address, over: transport, isProven: isProven)
     }

@@ -35,7 +35,7 @@ package struct QueryRecord {
 
     var nameCount: Int
 
-    /// Number of equal queries; 1 for an IPv6 client, whose record has no space for this number.
+    /// Number of equal queries; 1 for an IPv6 client: its record has no space for this number.
     package var times: UInt64 = 1
 
     package struct Flags: OptionSet {
