@@ -13,10 +13,12 @@ struct LargeAnswers: Equatable {
     private var used = 0
     private var latest: UInt64 = 0
 
-    /// Returns true and counts the entry, unless the entry is large and the share is full.
+    /// Returns false if the entry is large, and the free part of the share is too small for it.
     ///
-    /// The share is an eighth of the ring buffer, but at least 128 KiB. Seven octets of small
-    /// answers free one octet of the share. `now` is in milliseconds.
+    /// The share of large entries is an eighth of the ring buffer, but at least 128 KiB. A large
+    /// entry uses `length` octets of the share. A small entry frees a seventh of `length`.
+    ///
+    /// - Parameter now: in milliseconds.
     mutating func admit(_ length: Int, of capacity: Int, now: UInt64) -> Bool {
         guard length > Self.threshold else {
             used -= min(used, length / 7)

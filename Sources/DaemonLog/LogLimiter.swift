@@ -10,7 +10,7 @@ internal import Net
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
-    /// Maximum kinds with their own limit; further kinds share one limit.
+    /// Maximum number of kinds that have their own limit; all further kinds share one limit.
     static let mostKinds = 256
 
     struct Kind: Hashable {

@@ -31,7 +31,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("`JSONWriter` writes settings as Codable does, and routes with and without `pattern`")
+    @Test("`JSONWriter` writes settings, and routes with and without `pattern`, as Codable does")
     func settings() throws {
         #expect(try written(Samples.settings) == coded(Samples.settings))
         for reply in [

@@ -102,7 +102,9 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
-        /// Reports that the client that pays for the vendor call has reached a limit.
+        /// Reports that a limit of the query's `payer` has prevented a vendor call.
+        ///
+        /// The vendor call is charged to the client `payer`.
         func refuse(_ key: String) {
             if let query = pending[key] { table.separate(query) }
         }

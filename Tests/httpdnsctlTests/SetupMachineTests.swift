@@ -133,7 +133,7 @@ struct SetupMachineTests {
         "plain", "nothing", "resolved", "network manager", "dhcpcd", "dangling", "not text",
     ]
 
-    @Test("a revert restores the files before the setup octet for octet", arguments: kinds)
+    @Test("after a revert, all files are identical to the files before the setup", arguments: kinds)
     func roundTrip(_ kind: String) throws {
         let root = try Self.root(kind)
         let before = try root.image()

@@ -86,7 +86,7 @@ extension SettingsKind where Value == SecretSetting {
         guard EntryName.isValid(text) else {
             reading.report(
                 pair.value.place,
-                "`\(key.shown).credential` is not a valid name",
+                "`\(key.shown).credential` must be a valid credential name",
                 hint: EntryName.rule
             )
             return nil

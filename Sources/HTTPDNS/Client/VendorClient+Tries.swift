@@ -252,8 +252,9 @@ extension VendorError {
 
     /// Returns the effect of a failed attempt on the health of its server.
     ///
-    /// A timeout counts only if the server had at least ``VendorLimits/fairWait``, or `timeout` if
-    /// this is shorter. A 429 for a call does not count, because the queried name may be the cause.
+    /// A timeout counts only if the server had enough time to reply: at least the shorter of
+    /// ``VendorLimits/fairWait`` and the vendor's `timeout`. A 429 for a call does
+    /// not count, because the queried name may be the cause.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

@@ -238,7 +238,8 @@ extension RouteTable {
         /// True if both tables map each name to the same route index.
         let claimsAreSame: Bool
 
-        /// Pairs of an old and a new route with the same index in `matches`.
+        /// Pairs of routes: the old and the new route have the same index in `matches` of their
+        /// tables.
         ///
         /// If two pairs have equal old sources and equal new sources, only one pair is included.
         let pairs: [(old: Match, new: Match)]

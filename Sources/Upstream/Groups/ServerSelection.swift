@@ -34,7 +34,7 @@ struct ServerSelection: Sendable, Hashable {
         order = loops || isPaused ? [] : [0]
     }
 
-    /// Orders `entries`, which are in the order of the settings.
+    /// Selects and sorts the servers to query; `entries` must be in the order of the settings.
     init(_ entries: [Entry], now: Instant) {
         let blocker = entries.firstIndex { $0.isProtected && $0.isUnusedWhileUp }
         self.blocker = blocker

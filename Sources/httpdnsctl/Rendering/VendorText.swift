@@ -16,8 +16,9 @@ enum VendorText {
     static func budget(_ budget: BudgetStatus) -> String {
         let beyond =
             switch budget.state {
-            // `beyond` also counts calls of an earlier day, and calls that the daemon did not make
-            // while the stored counts were unknown.
+            // `beyond` can be above 0 although the budget is not spent. It also counts calls of
+            // earlier days, calls at times when the stored counts were unknown, and calls that the
+            // daemon did not make because a client had used up its part of the budget.
             case .within:
                 budget.beyond == 0
                     ? ""
