@@ -544,7 +544,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             $0.isClockSynchronised = false
         },
         Fixture("none", .certificates, .failure, "no certificate") { $0.certificateStores = [] },
-        Fixture("intercepted", .interception, .warning, "answered: 192.0.2.1 over udp") {
+        Fixture("intercepted", .interception, .warning, "DNS server: 192.0.2.1 over udp") {
             $0.interceptors = interceptors(answer: true)
         },
         Fixture("not intercepted", .interception, .ok, "port 53 is not intercepted") {
