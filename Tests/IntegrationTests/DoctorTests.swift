@@ -117,7 +117,7 @@ struct DoctorTests {
         #expect(quiet["interception"]?.first?["state"].string == "skipped")
         let end = try namespace.run(Product.control, arguments + ["doctor", "--network"])
         #expect(end.status == 4)
-        #expect(end.output.contains("answered: 192.0.2.1 over udp, 192.0.2.1 over tcp"))
+        #expect(end.output.contains("DNS server: 192.0.2.1 over udp, 192.0.2.1 over tcp"))
         try stranger.program.stop()
     }
 }
