@@ -15,6 +15,7 @@ struct Program {
         // If standard output were closed, the control socket could get descriptor 1, and would
         // receive the output. With read-only descriptors, write(2) fails with EBADF.
         guard linux_open_standard_descriptors(O_RDONLY) == 0 else {
+            Output.error("cannot open /dev/null for a closed standard descriptor")
             exit(ExitStatus.failed.rawValue)
         }
         // Without SIGPIPE, write(2) reports a closed pipe as an error.

@@ -168,21 +168,23 @@ extension EasyHandle {
             LoopExecutor.shared.checkIsolated()
             let meter = unsafe Unmanaged<LoopMeter>.fromOpaque(owner).takeUnretainedValue()
             var isHandshake = unsafe SSL_in_init(connection) != 0
-            var isLater = false
+            var isPostHandshake = false
             if isHandshake {
                 // SAFETY: OpenSSL passes a complete message.
                 let first = unsafe UnsafeRawBufferPointer(start: octets, count: count).first
                 let kind =
                     isSent == 0 && type == SSL3_RT_HANDSHAKE ? first.map(Int32.init) : nil
                 // Messages after the handshake (RFC 8446 §4.6); a record can contain many.
-                isLater = kind == SSL3_MT_NEWSESSION_TICKET || kind == SSL3_MT_KEY_UPDATE
-                if isLater { isLater = unsafe SSL_version(connection) == TLS1_3_VERSION }
-                isHandshake = !isLater
+                isPostHandshake = kind == SSL3_MT_NEWSESSION_TICKET || kind == SSL3_MT_KEY_UPDATE
+                if isPostHandshake {
+                    isPostHandshake = unsafe SSL_version(connection) == TLS1_3_VERSION
+                }
+                isHandshake = !isPostHandshake
                 if isHandshake { meter.noteHandshake(isLast: kind == SSL3_MT_FINISHED) }
             }
             guard isSent == 0 else { return }
             var isAllowed = unsafe HandshakeLimit.allows(connection)
-            if isLater {
+            if isPostHandshake {
                 isAllowed = meter.noteMessage() && isAllowed
             } else if type == SSL3_RT_HEADER, !isHandshake {
                 isAllowed = meter.noteRecord()

@@ -213,7 +213,7 @@ final class WatchedSockets {
         }
         for (descriptor, suspect) in suspects
         where SocketAddress(localOf: descriptor)?.port == suspect {
-            Self.shutDown(descriptor)
+            shutdown(descriptor, Int32(SHUT_RDWR))
         }
         suspects = [:]
     }
