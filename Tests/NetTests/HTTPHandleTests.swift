@@ -112,4 +112,17 @@ struct HTTPHandleTests {
         #expect(reply.text == "1")
         #expect(server.requestsOverHTTP1 == 2)
     }
+
+    @ServiceLoop
+    @Test("over HTTP/1.1, a request after close_notify uses a new connection")
+    func closeNotify() async throws {
+        let server = try DowngradingServer()
+        let client = HTTPClient()
+        for _ in 0..<2 {
+            _ = try await client.send(request("/", to: server), deadline: patience)
+        }
+        while await error(of: request("/end", to: server), client) != nil {}
+        while server.connectionsEnded == 0 { await Task.yield() }
+        #expect(await error(of: request("/", to: server), client) == nil)
+    }
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// TLS server that answers two requests over HTTP/2 on its first connection.
 ///
 /// On later connections, the server uses HTTP/1.1. If the path is `/blank`, the first header line
-/// of an HTTP/1.1 reply begins with a blank.
+/// of an HTTP/1.1 reply begins with a blank. If the path is `/end`, close_notify follows the reply.
 final class DowngradingServer: Sendable {
     let address: SocketAddress
 
@@ -16,6 +16,10 @@ final class DowngradingServer: Sendable {
 
     var requestsOverHTTP1: Int { requests.load(ordering: .relaxed) }
     private let requests = Atomic(0)
+
+    /// Connections that the client closed after close_notify.
+    var connectionsEnded: Int { ended.load(ordering: .relaxed) }
+    private let ended = Atomic(0)
 
     private let listener: ListeningSocket
 
@@ -89,6 +93,12 @@ final class DowngradingServer: Sendable {
             let isBlank = String(decoding: request, as: UTF8.self).hasPrefix("GET /blank ")
             let reply = "HTTP/1.1 200 OK\r\n\(isBlank ? " x: y\r\n" : "")Content-Length: 1\r\n\r\n1"
             SSL_write(tls, Array(reply.utf8), Int32(reply.utf8.count))
+            if String(decoding: request, as: UTF8.self).hasPrefix("GET /end ") {
+                SSL_shutdown(tls)
+                _ = read(1, tls)
+                ended.add(1, ordering: .relaxed)
+                return
+            }
             request = []
         }
     }
