@@ -123,6 +123,9 @@ struct HTTPHandleTests {
         }
         while await error(of: request("/end", to: server), client) != nil {}
         while server.connectionsEnded == 0 { await Task.yield() }
-        #expect(await error(of: request("/", to: server), client) == nil)
+        var last = request("/", to: server)
+        // libcurl would repeat other requests itself.
+        last.isSentOnce = true
+        #expect(await error(of: last, client) == nil)
     }
 }
