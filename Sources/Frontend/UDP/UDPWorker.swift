@@ -22,6 +22,12 @@ package final class UDPWorker: Sendable {
     private let own: OwnQuery?
     private let isStopping = Atomic(false)
 
+    /// True if the worker and the service loop run on the only processor of this process.
+    ///
+    /// Then the worker lets the service loop run after misses. Without this, each query that
+    /// arrives would wake the worker, and the worker would interrupt the service loop.
+    private let sharesProcessor = WorkerThread.processors == 1
+
     /// Consecutive receive errors after which the worker waits 10 ms before each attempt.
     private static let mostFailures = 64
 
@@ -85,6 +91,7 @@ package final class UDPWorker: Sendable {
             let misses = outcome.misses.union(unusual)
             if !misses.isEmpty {
                 queueMisses(misses, &queries, &batch, snapshot, terms, start, &queued)
+                if sharesProcessor { WorkerThread.yield() }
             }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
             if outcome.hasOffers { cache.writeOffers(now: start) }

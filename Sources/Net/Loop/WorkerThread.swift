@@ -72,6 +72,9 @@ package final class WorkerThread: Sendable {
         _ = poll(nil, 0, milliseconds)
     }
 
+    /// Lets other threads run on the processor of the calling thread.
+    package static func yield() { _ = sched_yield() }
+
     /// Number of processors that this process may use, at least 1.
     package static var processors: Int { Int(processors_allowed()) }
 
