@@ -85,6 +85,8 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
+    var isUntrusted: Bool { if case .untrusted = self { true } else { false } }
+
     package var isCrowded: Bool { self == .crowded || self == .clientCrowded }
 
     /// True if the server responded, but declined to answer.

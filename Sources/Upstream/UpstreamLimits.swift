@@ -66,6 +66,11 @@ package enum UpstreamLimits {
 
     static let probeDatagrams = 3
 
+    /// If a server has answered within this time, its first `distrusts - 1` consecutive probes with
+    /// an invalid certificate do not count: one host of a pool can have an invalid certificate.
+    static let trustTime: Duration = .seconds(60)
+    static let distrusts = 2
+
     /// Number of consecutive probes with an error response after which a server is backed off.
     static let declinesBeforeRest = 3
 
@@ -193,6 +198,11 @@ package enum UpstreamLimits {
 
     /// Maximum connections on which one query is sent while none of them is established.
     static let openings = 4
+
+    /// Minimum time after which a further connection is opened while a new one stays silent.
+    ///
+    /// Doubles with each silent connection, up to `fairWait`.
+    static let openingWait: Duration = .milliseconds(100)
 
     /// Timeout for opening a connection; `write` is the timeout for one write.
     static let connect: Duration = .seconds(4)

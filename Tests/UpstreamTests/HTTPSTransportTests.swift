@@ -279,6 +279,24 @@ struct HTTPSTransportTests {
 
     @Test
     @ServiceLoop
+    func `a query is repeated after an invalid certificate, if the server has answered before`()
+        async throws
+    {
+        let transport = ScriptedTransport { (number, request) throws(HTTPError) in
+            guard number == 1 || number == 3 else { throw .tls("expired") }
+            return Self.answer(request)
+        }
+        let upstream = try upstream(transport)
+        let query = Query(question: Question(name: "www.example.com", type: .a))
+        for (isAnswered, sent) in [(false, 1), (true, 2), (true, 4), (false, 6)] {
+            let reply = try? await upstream.exchange(query, deadline: Clock.now + .seconds(300))
+            #expect((reply != nil) == isAnswered)
+            #expect(transport.sent.count == sent)
+        }
+    }
+
+    @Test
+    @ServiceLoop
     func `the repetition of an unanswered query uses a new connection`() async throws {
         let transport = ScriptedTransport { _, request in Self.answer(request) }
         let query = Query(

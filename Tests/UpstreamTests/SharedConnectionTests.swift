@@ -68,11 +68,17 @@ struct SharedConnectionTests {
         private(set) var opened = 0
         private var exchanger: StreamExchanger?
 
-        init(of server: SocketAddress, limit: Int = .max, silent: Int = 0) {
+        init(
+            of server: SocketAddress,
+            limit: Int = .max,
+            silent: ClosedRange<Int>? = nil,
+            untrusted: Set<Int> = []
+        ) {
             exchanger = StreamExchanger(clock.clocks) {
                 [unowned self] deadline async throws(UpstreamError) in
                 opened += 1
-                if opened > limit || opened <= silent {
+                if untrusted.contains(opened) { throw .untrusted("expired") }
+                if opened > limit || silent?.contains(opened) ?? false {
                     _ = await Waiter().wait(until: Clock.now + .seconds(20))
                     throw .timedOut
                 }
@@ -179,7 +185,7 @@ struct SharedConnectionTests {
         let server = try Self.server()
         defer { server.stop() }
         for purpose in Purpose.allCases {
-            let client = Client(of: server.address, silent: silent)
+            let client = Client(of: server.address, silent: 1...silent)
             defer { client.stop() }
             let start = client.clock.now
             let waiting = ServiceLoop.task { await client.ask(purpose) }
@@ -202,6 +208,45 @@ struct SharedConnectionTests {
         }
     }
 
+    @Test("after a quick opening, further connections are opened sooner", arguments: 1...3)
+    @ServiceLoop
+    private func silentAfterReply(silent: Int) async throws {
+        let server = try StreamServer { client in
+            guard let query = await client.next() else { return }
+            await client.write(framed(reply(to: query)))
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address, silent: 2...(silent + 1))
+        defer { client.stop() }
+        #expect(await client.ask(.query))
+        let start = client.clock.now
+        let waiting = ServiceLoop.task { await client.ask(.query) }
+        while client.opened < silent + 2 {
+            client.clock.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+        #expect(await waiting.value)
+        let shortest = UpstreamLimits.openingWait * ((1 << silent) - 1)
+        #expect(client.clock.now - start >= shortest)
+        #expect(client.clock.now - start < UpstreamLimits.fairWait * silent)
+    }
+
+    @Test("a query is repeated after an invalid certificate, if the server has answered before")
+    @ServiceLoop
+    func untrustedConnection() async throws {
+        let server = try StreamServer { client in
+            guard let query = await client.next() else { return }
+            await client.write(framed(reply(to: query)))
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address, untrusted: [1, 3, 5, 6])
+        defer { client.stop() }
+        for isAnswered in [false, true, true, false] {
+            #expect(await client.ask(.query) == isAnswered)
+        }
+        #expect(client.opened == 6)
+    }
+
     @Test("if the further connection ends after one reply, the other queries use a new one")
     @ServiceLoop
     func endedOpening() async throws {
@@ -210,7 +255,7 @@ struct SharedConnectionTests {
             await client.write(framed(reply(to: query)))
         }
         defer { server.stop() }
-        let client = Client(of: server.address, silent: 1)
+        let client = Client(of: server.address, silent: 1...1)
         defer { client.stop() }
         let waiting = (1...3).map { _ in ServiceLoop.task { await client.ask(.query) } }
         while client.opened < 4 {

@@ -315,7 +315,28 @@ struct UpstreamHealthTests {
         one.own = .fail(.untrusted("expired"), 50)
         #expect(try await harness.ask(group) == .success("two"))
         #expect(try await harness.ask(group) == .success("two"))
-        #expect(harness.asked.count { $0.hasPrefix("one") } == 1)
+        #expect(harness.asked.count { $0.hasPrefix("one") } == UpstreamLimits.rounds)
+    }
+
+    @Test
+    @ServiceLoop
+    func `if some connections get an invalid certificate, no name is sent in the clear`()
+        async throws
+    {
+        let expired = ScriptedUpstream.Step.fail(.untrusted("expired"), 10)
+        let one = ScriptedUpstream("one", in: harness, isProtected: true) { index in
+            index % 2 == 1 ? expired : .answer(10)
+        }
+        let two = ScriptedUpstream("two", in: harness) { _ in .answer(10) }
+        let group = harness.group(one, two)
+        for index in 0..<20 {
+            one.own = index % 4 == 0 ? .answer(10) : expired
+            #expect(try await harness.ask(group) == .success("one"), "\(index)")
+            await harness.advance(by: .seconds(1))
+        }
+        one.script = { _ in expired }
+        one.own = expired
+        #expect(try await harness.ask(group) == .success("two"))
     }
 
     @Test

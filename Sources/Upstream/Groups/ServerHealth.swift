@@ -50,6 +50,9 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
+    /// Number of consecutive probes that could not authenticate the server.
+    private var distrusts = 0
+
     /// Start of an unanswered attempt that caused a probe.
     ///
     /// If several such attempts began after the server's last reply, this is the first of them.
@@ -91,7 +94,7 @@ extension ServerHealth {
     var failure: UpstreamError? { rest?.reason }
 
     /// True if the last probe could not authenticate the server.
-    var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
+    var isUntrusted: Bool { rest?.reason.isUntrusted ?? false }
 
     /// True if a probe that checks the certificate is in flight, or may be sent now.
     func isRecheckable(at now: Instant) -> Bool {
@@ -214,7 +217,7 @@ extension ServerHealth {
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time
         receivedAt = now
         answeredAt = now
-        declines = 0
+        (declines, distrusts) = (0, 0)
         return (time > shortest, rests)
     }
 
@@ -244,7 +247,7 @@ extension ServerHealth {
         isProbed = false
         receivedAt = now
         answeredAt = now
-        declines = 0
+        (declines, distrusts) = (0, 0)
         defer { rest = nil }
         return rest != nil
     }
@@ -265,11 +268,13 @@ extension ServerHealth {
         } else if !isDown, !isSilent(since: began) {
             // The server has replied since the start of the probe.
             return false
+        } else if reason.isUntrusted, !isDown, answered(within: UpstreamLimits.trustTime, now) {
+            distrusts += 1
+            guard distrusts >= UpstreamLimits.distrusts else { return false }
         }
         (declines, lostAt) = (0, nil)
         let before = rest
-        let hasAnswered =
-            answeredAt.map { now - $0 < UpstreamLimits.declineTolerance } ?? false
+        let hasAnswered = answered(within: UpstreamLimits.declineTolerance, now)
         let isOverload = isProtected && mayBeOverloaded(reason, at: now)
         let isOutage =
             reason != .rateLimited && !(reason.isDecline && hasAnswered) && !isOverload
@@ -285,6 +290,10 @@ extension ServerHealth {
             isOutage: isOutage
         )
         return before == nil
+    }
+
+    private func answered(within time: Duration, _ now: Instant) -> Bool {
+        answeredAt.map { now - $0 < time } ?? false
     }
 
     mutating func beganMeasuring(now: Instant) { measuredAt = now }

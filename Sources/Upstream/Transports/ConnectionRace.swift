@@ -55,8 +55,8 @@ final class ConnectionRace {
     /// Also sends the query on the connections that `other` returns.
     ///
     /// Calls `other` at `start`, or after half of the time until the deadline, if that is earlier.
-    /// Then calls `other` again after each `fairWait`, until a reply arrives. If a connection of
-    /// `other` ends, `replacement` can return another connection.
+    /// Then calls `other` again after each ``UpstreamLimits/openingWait``, until a reply arrives. If
+    /// a connection of `other` ends, `replacement` can return another connection.
     func ask(
         at start: Instant,
         replacement: @escaping Replacement,
@@ -69,7 +69,7 @@ final class ConnectionRace {
                 if next > clocks.now() { try? await clocks.sleep(next) }
                 guard waiter.outcome == nil, clocks.now() < attempt.deadline else { return }
                 if let connection = other() { ask(connection, replacement: replacement) }
-                next = clocks.now() + UpstreamLimits.fairWait
+                next = clocks.now() + UpstreamLimits.openingWait
             }
         }
     }

@@ -186,7 +186,7 @@ package final class HTTPSTransport: UpstreamTransport {
         }
         let transport = transfer == nil ? probes : http
         let sending = transport.send(request, deadline: attempt.deadline) { [self] sent in
-            if case .failure(.broken) = sent, !isRepeated, clocks.now() < attempt.deadline {
+            if !isRepeated, isLost(sent), clocks.now() < attempt.deadline {
                 return send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: true)
             }
             if let transfer {
@@ -213,6 +213,18 @@ package final class HTTPSTransport: UpstreamTransport {
         }
         transfer?.request = sending
         attempt.cancellation?.whenCancelled { sending.cancel() }
+    }
+
+    /// True if a request must be repeated, because its connection failed.
+    ///
+    /// An invalid certificate counts if the server has sent replies before, because one host of a
+    /// pool can have an invalid certificate.
+    private func isLost(_ sent: Result<HTTPReply, HTTPError>) -> Bool {
+        switch sent {
+        case .failure(.broken): true
+        case .failure(.tls): opened > 0
+        default: false
+        }
     }
 
     private func message(

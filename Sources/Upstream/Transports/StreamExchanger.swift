@@ -35,7 +35,10 @@ final class StreamExchanger {
     var answersOutOfOrder = false
 
     /// Opening time of the connection that returned the latest reply.
-    private var openingTime: Duration?
+    private(set) var openingTime: Duration?
+
+    /// Number of connections that were opened since the latest reply, because others stayed silent.
+    private(set) var silentOpenings = 0
 
     /// Clients that use the connection of busy clients.
     var slowClients = SlowClients()
@@ -165,7 +168,7 @@ final class StreamExchanger {
         // A query of a client in `slowClients` could delay the queries of another purpose.
         let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
-            let wait = sharing[purpose] == nil ? UpstreamLimits.fairWait : .zero
+            let wait = sharing[purpose] == nil ? openingWait : .zero
             let other = { [self] in connection(besides: race.connections, for: purpose) }
             let replacement: ConnectionRace.Replacement = { [self] lost, error in
                 lost.hasReplied && isLost(lost, error, attempt) ? other() : nil
@@ -176,6 +179,7 @@ final class StreamExchanger {
         }
         let answer = try await race.reply()
         openingTime = answer.connection.openingTime ?? openingTime
+        silentOpenings = 0
         if answer.connection === own {
             sharing[purpose] = nil
         } else {
@@ -187,13 +191,15 @@ final class StreamExchanger {
     /// True if a query must be repeated because its connection ended.
     ///
     /// False for a busy client if no reply arrived on the connection: the server may be overloaded.
+    /// An invalid certificate counts if the server has sent replies before, because one host of a
+    /// pool can have an invalid certificate.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,
         _ attempt: Attempt
     ) -> Bool {
         (connection.wasOpen && !(attempt.isOfBusyClient && connection.isRefusal)
-            || error == Self.dropped)
+            || error == Self.dropped || error.isUntrusted && openingTime != nil)
             && connection.end != nil && error != .timedOut && !attempt.isCancelled
             && !attempt.isOver
             && clocks.now() < attempt.deadline
@@ -226,10 +232,9 @@ final class StreamExchanger {
         if newest.end == nil || !newest.hasReplied {
             // Opens another connection after some time, because a load balancer can pass some
             // connections to a dead server.
-            let usual = min((openingTime ?? .zero) * 2, UpstreamLimits.connect / 2)
-            let time = max(UpstreamLimits.fairWait, usual)
-            guard tried.count < UpstreamLimits.openings, clocks.now() - newest.begun >= time
+            guard tried.count < UpstreamLimits.openings, clocks.now() - newest.begun >= openingWait
             else { return nil }
+            silentOpenings += 1
         }
         if let candidate = candidates[purpose] { retire(candidate) }
         let new = connection()
