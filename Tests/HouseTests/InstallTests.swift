@@ -443,9 +443,27 @@ struct UnitTests {
         #expect(unit.contains("\nDefaultDependencies=no\n"))
     }
 
+    /// Runs the postinst script of the package as an upgrade.
+    private static func upgrade(_ stubs: String) throws -> Run {
+        let script = """
+            \(stubs)
+            deb-systemd-invoke() { echo "$@" >&2; }
+            systemctl() {
+                if [ "$1" = show ]; then
+                    echo "{ path=/httpdnsd ; argv[]=/httpdnsd --config /etc/right ; pid=0 }"
+                fi
+            }
+            [() { case $2 in /run/systemd/system) return 0 ;; esac; builtin [ "$@"; }
+            set -- configure 0.1.0
+            . "\(Repository.root.appending(path: "debian/httpdnsd.postinst").path)"
+            """
+        let tree = try Tree()
+        try tree.write(script, to: "script")
+        return try Run(URL(filePath: "/bin/bash"), [tree.root.appending(path: "script").path])
+    }
+
     @Test("an upgrade does not restart the daemon if the settings have errors")
     func upgrade() throws {
-        let tree = try Tree()
         let cases = [
             ("wrong", "ok", false), ("right", "ok", true), ("right", "unknown option", true),
             ("right", "/etc/token cannot be read: Permission denied", false),
@@ -454,7 +472,8 @@ struct UnitTests {
             ("right", "no credential; after a restart, this machine would have no DNS", false),
         ]
         for (settings, check, isRestarted) in cases {
-            let script = """
+            let run = try Self.upgrade(
+                """
                 httpdnsd() {
                     if [ "$1" = --print-config ]; then
                         echo 'control: {socket: /run/other.sock, mode: "0660"}'
@@ -467,24 +486,96 @@ struct UnitTests {
                     echo "\(check)" >&2
                     [ "\(check)" = ok ]
                 }
-                deb-systemd-invoke() { echo "$@" >&2; }
-                systemctl() {
-                    if [ "$1" = show ]; then
-                        echo "{ path=/httpdnsd ; argv[]=/httpdnsd --config /etc/right ; pid=0 }"
-                    fi
-                }
-                [() { case $2 in /run/systemd/system) return 0 ;; esac; builtin [ "$@"; }
-                set -- configure 0.1.0
-                . "\(Repository.root.appending(path: "debian/httpdnsd.postinst").path)"
                 """
-            try tree.write(script, to: "script")
-            let run = try Run(
-                URL(filePath: "/bin/bash"),
-                [tree.root.appending(path: "script").path]
             )
             #expect(run.code == 0)
             #expect(run.errors.contains("try-restart") == isRestarted, "\(run.errors)")
             #expect(run.errors.contains("not restarted") != isRestarted, "\(run.errors)")
+        }
+    }
+
+    /// Function `httpdnsctl` that prints `answer` for the default socket; with `none`, no socket exists.
+    private static func control(_ answer: String) -> String {
+        """
+        httpdnsctl() {
+            if [ "$2" = /run/httpdnsd/control.sock ] && [ "\(answer)" != none ]; then
+                echo "httpdnsctl: \(answer)" >&2
+                case "\(answer)" in *reply*|*connection*) return 3 ;; esac
+                return 1
+            fi
+            "\(Run.product("httpdnsctl").path)" --socket "/nonexistent$2" check
+        }
+        """
+    }
+
+    private static let answers = [
+        ("none", false), ("ok", true), ("cannot listen on 192.0.2.1:53: in use", false),
+        ("no reply on /run/httpdnsd/control.sock within 10 s", true),
+        ("the daemon accepts no connection on /run/httpdnsd/control.sock", true),
+    ]
+
+    @Test("an upgrade does not restart a daemon that cannot be asked, unless it hangs")
+    func unreachable() throws {
+        for (answer, isRestarted) in Self.answers {
+            let run = try Self.upgrade(
+                """
+                httpdnsd() { [ "$1" = --check ] || echo 'control: {socket: /run/new.sock, mode: 0}'; }
+                \(Self.control(answer))
+                """
+            )
+            #expect(run.code == 0)
+            #expect(run.errors.contains("try-restart") == isRestarted, "\(run.errors)")
+            #expect(run.errors.contains("not restarted") != isRestarted, "\(run.errors)")
+            let reason =
+                "could not check the settings: there is no socket /nonexistent/run/new.sock; "
+                + "there is no socket /nonexistent/run/httpdnsd/control.sock; the former version"
+            #expect(run.errors.contains(reason) == (answer == "none"), "\(run.errors)")
+        }
+    }
+
+    @Test("scripts/install says why a running daemon could not check the settings")
+    func unreachableForInstall() throws {
+        let path = Repository.root.appending(path: "scripts/install").path
+        for (answer, _) in Self.answers {
+            let tree = try Tree()
+            let script = """
+                set -euo pipefail
+                prefix=\(tree.root.path)
+                eval "$(sed -n '/^ask_daemon()/,/^}/p' "\(path)")"
+                ask_daemon /run/new.sock
+                echo "$unasked"
+                """
+            try tree.makeDirectory("bin")
+            try tree.write(
+                "#!/bin/bash\n\(Self.control(answer))\nhttpdnsctl \"$@\"",
+                to: "bin/httpdnsctl"
+            )
+            try tree.write(script, to: "script")
+            chmod(tree.root.appending(path: "bin/httpdnsctl").path, 0o755)
+            let run = try Run(
+                URL(filePath: "/bin/bash"),
+                [tree.root.appending(path: "script").path]
+            )
+            let reason =
+                "there is no socket /nonexistent/run/new.sock; "
+                + "there is no socket /nonexistent/run/httpdnsd/control.sock\n"
+            #expect(
+                run.code == 0 && run.output == (answer == "none" ? reason : "\n"),
+                "\(run.errors)"
+            )
+        }
+    }
+
+    @Test("the scripts recognize the messages of httpdnsctl about a daemon that hangs")
+    func hangMessages() throws {
+        let client = try ["ControlClient", "Unreachable"].map {
+            try Repository.text("Sources/httpdnsctl/Client/\($0).swift")
+        }
+        #expect(client[0].contains(": no reply, and the daemon does not answer"))
+        #expect(client[1].contains("\"the daemon accepts no connection on"))
+        for script in ["debian/httpdnsd.postinst", "scripts/install"] {
+            let text = try Repository.text(script)
+            #expect(text.contains("3:*'no reply'* | 3:*'accepts no connection'*)"), "\(script)")
         }
     }
 
