@@ -21,6 +21,7 @@ final class Run {
     init(
         _ path: String,
         _ hours: TestClock,
+        isOwn: Bool = false,
         size: Int = 1 << 20,
         routes: RouteTable = RouteTable(),
         network: LearnedNetwork? = nil
@@ -37,6 +38,7 @@ final class Run {
         )
         file = CacheFile(
             path,
+            isOwn: isOwn,
             of: cache,
             resolver.origins,
             clocks: hours.clocks,

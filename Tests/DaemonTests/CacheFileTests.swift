@@ -252,8 +252,16 @@ struct CacheFileTests {
     }
 
     @ServiceLoop
-    @Test(arguments: ["empty", "cut", "flipped", "longer", "a later version"])
-    func `a damaged file is reported, renamed and ignored`(_ what: String) async throws {
+    @Test(
+        arguments: [
+            ("empty", false), ("cut", false), ("flipped", false), ("longer", false),
+            ("a later version", false), ("zeros", false), ("zeros", true), ("wrong mark", true),
+        ]
+    )
+    func `a damaged file is reported, renamed and ignored`(
+        _ what: String,
+        isOwn: Bool
+    ) async throws {
         try await life { try await $0.fill(50) }
         var octets = try read(path)
         switch what {
@@ -261,12 +269,14 @@ struct CacheFileTests {
         case "cut": octets.removeLast(20)
         case "flipped": octets[octets.count / 2] ^= 0x10
         case "longer": octets.append(0)
+        case "zeros": octets = [UInt8](repeating: 0, count: octets.count)
+        case "wrong mark": octets[2] ^= 0x10
         default: octets[9] = 0xFF
         }
         _ = try folder.write(octets, to: "cache.snapshot")
         _ = try folder.write("older", to: "cache.snapshot.damaged")
 
-        let run = Run(path, hours)
+        let run = Run(path, hours, isOwn: isOwn)
         await run.start()
         #expect(run.cache.numbers.entries == 0)
         #expect(run.diary.all.count == 1)
@@ -322,6 +332,23 @@ struct CacheFileTests {
         await hours.rest()
         #expect(run.file.numbers.latest?.entries == 2)
         #expect(run.file.numbers.fault == nil)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a reload replaces a foreign file at the default path, and zeros at any path`()
+        async throws
+    {
+        for (octets, isOwn) in [(Array("token".utf8), true), ([0, 0, 0, 0], false)] {
+            _ = try folder.write(octets, to: "cache.snapshot")
+            let run = Run(path, hours, isOwn: isOwn)
+            try run.insert("www.example.com")
+            run.file.startAnew()
+            await hours.rest()
+            #expect(run.file.numbers.latest?.entries == 1)
+            #expect(run.file.numbers.fault == nil)
+            await run.finish()
+        }
     }
 
     private func read(_ path: String) throws -> [UInt8] {

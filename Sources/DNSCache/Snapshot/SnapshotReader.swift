@@ -60,6 +60,14 @@ package struct SnapshotReader {
         self.believes = believes
     }
 
+    /// Returns true if a file that begins with `octets` is not a snapshot.
+    ///
+    /// Returns false for zeros, because a power failure can replace all octets of a snapshot by
+    /// zeros.
+    package static func isForeign(_ octets: [UInt8]) -> Bool {
+        zip(octets, SnapshotFormat.mark).contains { $0 != $1 } && octets.contains { $0 != 0 }
+    }
+
     /// Parses the next octets of the file; entries before an error stay in the cache.
     package mutating func read(
         _ octets: some Collection<UInt8>,

@@ -32,6 +32,9 @@ final class CacheFile {
     /// True if the daemon does not know what the file contains.
     private var isUnexamined = false
 
+    /// True if only a daemon writes this path; then the daemon replaces any file there.
+    private let isOwn: Bool
+
     private let cache: AnswerCache
     private let clocks: Clocks
     private let logger: Logger
@@ -62,6 +65,7 @@ final class CacheFile {
 
     init(
         _ path: String,
+        isOwn: Bool,
         of cache: AnswerCache,
         _ origins: AnswerSourceRegistry,
         clocks: Clocks,
@@ -69,6 +73,7 @@ final class CacheFile {
     ) {
         numbers = CacheFileState(path: path)
         file = CacheSnapshotFile(file: PrivateFile(path), cache: cache, origins: origins)
+        self.isOwn = isOwn
         self.cache = cache
         self.clocks = clocks
         self.logger = logger
@@ -179,13 +184,14 @@ final class CacheFile {
             state = .empty
             isUnexamined = true
             fail(fault.sentence, consequence: "starting with an empty cache")
-        case .failure(.damaged(let fault)) where numbers.isContended:
+        case .failure(.damaged(let fault)) where numbers.isContended,
+            .failure(.foreign(let fault)) where numbers.isContended:
             state = .empty
             logger.error("cache: \(numbers.path): \(fault); starting with an empty cache")
-        case .failure(.damaged(.notASnapshot)):
+        case .failure(.foreign) where !isOwn:
             state = .empty
             refuse()
-        case .failure(.damaged(let fault)):
+        case .failure(.damaged(let fault)), .failure(.foreign(let fault)):
             state = .empty
             await setAside(fault)
         }
@@ -276,7 +282,7 @@ final class CacheFile {
     // MARK: - Writing
 
     private func write() async {
-        if isUnexamined, !isOther {
+        if isUnexamined, !isOther, !isOwn {
             let isOther = try? await WorkerThread.run(named: "snapshot") { [file] in
                 file.isOther
             }

@@ -58,21 +58,16 @@ struct CacheSnapshotFile: Sendable {
     enum LoadFault: Error {
         case unread(FileFault)
         case damaged(SnapshotError)
+
+        /// The file is not a snapshot.
+        case foreign(SnapshotError)
     }
 
     static let hottestCount = 1000
 
     var isOther: Bool {
         guard let octets = try? file.open()?.read(Self.pieceOctets, at: 0) else { return false }
-        var reader = SnapshotReader(into: nil, now: Clock.now, wallTime: 0)
-        do throws(SnapshotError) {
-            try reader.read(octets) { _ in 0 }
-            return false
-        } catch .notASnapshot {
-            return true
-        } catch {
-            return false
-        }
+        return SnapshotReader.isForeign(octets)
     }
 
     private static let pieceOctets = 64 << 10
@@ -131,6 +126,8 @@ struct CacheSnapshotFile: Sendable {
             position += octets.count
             do throws(SnapshotError) {
                 try reader.read(octets) { cache == nil ? 0 : origins.number(labelled: $0) }
+            } catch .notASnapshot(let offset) where SnapshotReader.isForeign(octets) {
+                throw .foreign(.notASnapshot(at: offset))
             } catch {
                 throw .damaged(error)
             }

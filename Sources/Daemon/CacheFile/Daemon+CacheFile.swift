@@ -12,6 +12,7 @@ extension Daemon {
         return setting.path(in: SettingsEnvironment.stateDirectory).map { path in
             CacheFile(
                 path,
+                isOwn: setting == .automatic,
                 of: components.cache,
                 components.resolver.origins,
                 clocks: components.clocks,
