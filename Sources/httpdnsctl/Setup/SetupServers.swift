@@ -19,7 +19,7 @@ struct SetupServers {
         given: [ServerAddress],
         status: Result<StatusReply, Failure>,
         ask: (ServerAddress) -> Probe.Outcome = { Probe.ask($0, Self.question) },
-        resolve: (ServerAddress) -> Probe.Outcome = Self.resolution
+        resolve: (ServerAddress, String) -> Probe.Outcome = Self.resolution
     ) {
         let known = (try? status.get()).map(Self.listeners) ?? []
         let candidates = !given.isEmpty ? given : !known.isEmpty ? known : Self.usual
@@ -54,7 +54,7 @@ struct SetupServers {
                     fix: failure.hint ?? "set the address of httpdnsd with --server"
                 )
             )
-        } else if let fault = Self.fault(resolve(servers[0])) {
+        } else if let fault = Self.fault(of: servers[0], resolve) {
             obstacles.append(
                 SetupPlan.Obstacle(
                     what: "the daemon on \(servers[0]) cannot resolve names: \(fault)",
@@ -97,9 +97,12 @@ struct SetupServers {
         return usable.filter { !$0.isIPv6 } + usable.filter(\.isIPv6)
     }
 
-    static func resolution(by server: ServerAddress) -> Probe.Outcome {
+    /// Two domains, because a route can send one of them to another source than most names.
+    private static let domains = ["example.com", "example.org"]
+
+    static func resolution(by server: ServerAddress, below domain: String) -> Probe.Outcome {
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
-        guard let name = try? Name("httpdnsctl-\(label).example.com") else { return .silence }
+        guard let name = try? Name("httpdnsctl-\(label).\(domain)") else { return .silence }
         return Probe.ask(server, name, within: resolutionLimit)
     }
 
@@ -113,25 +116,31 @@ struct SetupServers {
     static func faultAfterwards(
         _ plan: SetupPlan,
         pause: (UInt32) -> Void = { usleep($0 * 1_000) },
-        resolve: (ServerAddress) -> Probe.Outcome = Self.resolution
+        resolve: (ServerAddress, String) -> Probe.Outcome = Self.resolution
     ) -> String? {
         guard let server = plan.servers.first else { return nil }
         var fault: String?
         for wait: UInt32 in [plan.commands.isEmpty ? 1_000 : 4_000, 2_000, 4_000] {
             pause(wait)
-            fault = Self.fault(resolve(server))
+            fault = Self.fault(of: server, resolve)
             if fault == nil { return nil }
         }
         return fault.map { "with the changes, the daemon on \(server) cannot resolve names: \($0)" }
     }
 
-    private static func fault(_ outcome: Probe.Outcome) -> String? {
-        switch outcome {
-        case .answer(.noError, _), .answer(.nxDomain, _): nil
-        case .answer(let code, _): "\(code) for a name below example.com"
-        case .silence: "no answer for a name below example.com"
-        case .fault(let fault): fault
+    private static func fault(
+        of server: ServerAddress,
+        _ resolve: (ServerAddress, String) -> Probe.Outcome
+    ) -> String? {
+        for domain in domains {
+            switch resolve(server, domain) {
+            case .answer(.noError, _), .answer(.nxDomain, _): continue
+            case .answer(let code, _): return "\(code) for a name below \(domain)"
+            case .silence: return "no answer for a name below \(domain)"
+            case .fault(let fault): return fault
+            }
         }
+        return nil
     }
 
     private static let stub = ServerAddress(.v4(IPv4Address(value: 0x7F00_0035)))

@@ -12,8 +12,8 @@ struct SetupVerb: Verb {
             resolvconf, a DHCP client, or none) and configures this manager, so that the change \
             persists. The original files are saved in /var/lib/httpdnsd-setup; `revert` restores \
             them, except files that were edited since. Before a change, the command queries the \
-            daemon for a random name below example.com. If the daemon does not answer, or answers \
-            with an error, nothing is changed.
+            daemon for random names below example.com and example.org. If the daemon does not \
+            answer, or answers with an error, nothing is changed.
 
             EXAMPLES
               httpdnsctl setup --dry-run
