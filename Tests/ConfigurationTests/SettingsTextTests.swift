@@ -199,6 +199,24 @@ struct SettingsTextTests {
         }
     }
 
+    @Test("a state directory that is not an absolute path is a warning")
+    func stateDirectory() throws {
+        for (list, isIgnored) in [
+            (nil, false), ("/srv/a", false), ("/srv/a:b", false), ("", true), ("a", true),
+            ("a:/srv/b", true), (":/srv/b", true),
+        ] as [(String?, Bool)] {
+            var environment = SettingsEnvironment()
+            environment.stateDirectories = list
+            func warnings(_ text: String) throws -> [String] {
+                try settings(of: isp + text, environment: environment).warnings.map { "\($0)" }
+            }
+            let expected = "f: $STATE_DIRECTORY \"\(list ?? "")\" /var/lib/httpdnsd"
+            let unsaved = " does not save the cache absolute path"
+            expectErrors(try warnings(""), isIgnored ? [expected + unsaved] : [])
+            expectErrors(try warnings("cache: {snapshot: off}\n"), isIgnored ? [expected] : [])
+        }
+    }
+
     @Test("`dns64` without `nat64` is a warning")
     func translationOff() throws {
         func warnings(_ text: String) throws -> [String] {

@@ -13,6 +13,7 @@ extension Settings {
         checkFamilies(&reading)
         checkTranslation(&reading)
         checkCache(&reading)
+        checkStateDirectory(&reading)
         checkControl(&reading)
         checkHosts(&reading)
         checkMetrics(&reading)
@@ -103,6 +104,19 @@ extension Settings {
             reading.place(of: "cache.snapshot"),
             "the directory \(directory) does not exist: the cache will not be saved",
             hint: "create the directory for the daemon's user, or use `auto`"
+        )
+    }
+
+    private func checkStateDirectory(_ reading: inout SettingsReading) {
+        guard let list = reading.environment.stateDirectories,
+            SettingsEnvironment.firstPath(in: list) == nil
+        else { return }
+        reading.warn(
+            YAMLPlace(file: 0, line: 0, column: 0),
+            "$STATE_DIRECTORY is ignored, because its value \"\(list)\" is not an absolute path: "
+                + "the daemon uses /var/lib/httpdnsd"
+                + (cache.snapshot == .automatic ? ", and does not save the cache" : ""),
+            hint: "set an absolute path (in a systemd unit, StateDirectory= sets the variable)"
         )
     }
 

@@ -13,6 +13,9 @@ package import Net
 package struct SettingsEnvironment: Sendable {
     package var credentialsDirectory: String?
 
+    /// Value of `$STATE_DIRECTORY`; nil if the variable is not set.
+    var stateDirectories: String?
+
     /// True for `--check`: a missing credential is only a warning.
     package var passesOverCredentials = false
 
@@ -57,12 +60,11 @@ package struct SettingsEnvironment: Sendable {
     }
 
     package static var process: SettingsEnvironment {
-        // SAFETY: this program never changes its environment, and the string is copied.
-        let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
         var environment = SettingsEnvironment(
-            credentialsDirectory: directory,
+            credentialsDirectory: variable("CREDENTIALS_DIRECTORY"),
             isLocal: { $0.isLocal }
         )
+        environment.stateDirectories = variable("STATE_DIRECTORY")
         environment.memoryLimit = { MemoryLimit.current }
         return environment
     }
@@ -99,11 +101,17 @@ package struct SettingsEnvironment: Sendable {
     }
 
     package static var stateDirectory: String? {
+        variable("STATE_DIRECTORY").flatMap(firstPath)
+    }
+
+    /// Returns the first path of a list with colons; nil if this path is not absolute.
+    static func firstPath(in list: String) -> String? {
+        list.hasPrefix("/") ? String(list.prefix { $0 != ":" }) : nil
+    }
+
+    private static func variable(_ name: String) -> String? {
         // SAFETY: this program never changes its environment, and the string is copied.
-        unsafe getenv("STATE_DIRECTORY").flatMap { list in
-            let first = unsafe String(cString: list).prefix { $0 != ":" }
-            return first.hasPrefix("/") ? String(first) : nil
-        }
+        unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 }
 
