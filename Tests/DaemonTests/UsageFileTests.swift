@@ -197,6 +197,38 @@ struct UsageFileTests {
         #expect(throws: UsageStoreError.self) { try file.reset("a", today: today) }
     }
 
+    @Test(
+        "with a full disk, counts continue in memory, but are unknown with `on-exceeded: fallback`",
+        .enabled(if: geteuid() == 0, "mount needs root")
+    )
+    func fullDisk() throws {
+        let disk = try #require(folder).path
+        #expect(mount("none", disk, "tmpfs", 0, "size=4096") == 0)
+        // The thread of `file` may close its descriptor after this unmount, so the unmount is lazy.
+        defer { #expect(umount2(disk, Int32(MNT_DETACH)) == 0) }
+        let file = try file()
+        func use(_ units: UInt64, durably: Bool = false) -> UsageRecord? {
+            file.update("a", today: today, durably: durably) {
+                $0.add(UsageAmount(calls: 1, units: units))
+                return true
+            }
+        }
+        #expect(use(5)?.unitsToday == 5)
+        // Fills the disk to the length of a line.
+        for name in [String(repeating: "b", count: 200), "c"] {
+            for index in 0... where add(1, of: "\(name)\(index)", to: file) == nil { break }
+        }
+        #expect(file.problem?.hasPrefix("usage unknown: cannot write \(path): No space") == true)
+        let many: UInt64 = 1 << 50
+        #expect(use(many)?.unitsToday == many + 5)
+        #expect(use(many)?.unitsToday == 2 * many + 5)
+        #expect(file.problem?.hasPrefix("usage not stored: cannot write \(path): No space") == true)
+        #expect(use(many, durably: true) == nil)
+        #expect(mount("none", disk, "tmpfs", UInt(MS_REMOUNT), "size=8192") == 0)
+        #expect(use(1)?.unitsToday == 6)
+        #expect(file.problem == nil)
+    }
+
     @Test("while the clock is years ahead, a call of one vendor does not remove another's counts")
     func clockAhead() throws {
         let folder = try #require(folder)

@@ -10,12 +10,15 @@ internal import Net
 /// properties `former` and `ahead` of a ``UsageRecord``.
 ///
 /// If the file is damaged or empty, every budget with `on-exceeded: fallback` counts as exhausted
-/// until ``reset(_:today:)``. If the file cannot be opened, the counts of vendors with such a
-/// budget are unknown, and other counts are stored in memory.
+/// until ``reset(_:today:)``. If the file cannot be opened or written, the counts of vendors with
+/// such a budget are unknown, and other counts are stored in memory.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
     private let memory = UsageMemory()
+
+    /// Vendors whose counts in ``memory`` continue the counts of the file.
+    private var continued: Set<String> = []
 
     private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
 
@@ -39,6 +42,7 @@ final class UsageFile: UsageStore {
         _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
         var result: UsageRecord?
+        let unwritten = Lock<UsageRecord?>(nil)
         do throws(SharedFile.Fault) {
             let isOfOtherVersion: Bool
             (result, isOfOtherVersion) = try file.change { [latest] octets in
@@ -57,6 +61,7 @@ final class UsageFile: UsageStore {
                 let isChanged = change(&record) || record.day != records[vendor]?.day
                 records[vendor] = record
                 guard isChanged else { return (nil, (record, false)) }
+                unwritten.withLock { [record] in $0 = record }
                 let content = Self.octets(records)
                 latest.withLock { [records] in $0 = (content, records) }
                 return (content, (record, false))
@@ -66,6 +71,7 @@ final class UsageFile: UsageStore {
                 ? "another version of httpdnsd has written \(file.path); install that version again"
                 : "damaged state file \(file.path); run `httpdnsctl bill --reset \(vendor)`"
             problem = result == nil ? "usage unknown: \(fault)" : nil
+            continued.remove(vendor)
         } catch {
             switch error {
             case .unavailable(let why, let isObstructed):
@@ -76,6 +82,16 @@ final class UsageFile: UsageStore {
                         + "the permissions of \(file.path)"
                 problem = "usage \(durably ? "unknown" : "not stored"): \(why); \(hint)"
                 if !durably { return memory.update(vendor, today: today, durably: false, change) }
+            case .unwritten(let why):
+                problem = "usage \(durably ? "unknown" : "not stored"): \(why); free disk space"
+                if durably { return nil }
+                if let record = unwritten.withLock(\.self), continued.insert(vendor).inserted {
+                    return memory.update(vendor, today: today, durably: false) {
+                        $0 = record
+                        return true
+                    }
+                }
+                return memory.update(vendor, today: today, durably: false, change)
             case .failed(let why): problem = "usage unknown: \(why)"
             }
         }
@@ -92,7 +108,8 @@ final class UsageFile: UsageStore {
             problem = nil
         } catch {
             switch error {
-            case .unavailable(let why, _), .failed(let why): throw UsageStoreError(why)
+            case .unavailable(let why, _), .failed(let why), .unwritten(let why):
+                throw UsageStoreError(why)
             }
         }
     }

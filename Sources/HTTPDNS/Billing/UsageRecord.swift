@@ -211,8 +211,8 @@ package protocol UsageStore: AnyObject, Sendable {
     /// Changes the record of `vendor` under an exclusive lock; returns nil for an unknown record.
     ///
     /// - Parameters:
-    ///   - durably: selects the result if the storage cannot be opened. If true, the result is nil;
-    ///     if false, the result is a record in memory.
+    ///   - durably: selects the result if the storage cannot be opened or written. If true, the
+    ///     result is nil; if false, the result is a record in memory.
     ///   - change: returns true if it changed the record. The closure can run on any thread. After
     ///     this function has returned nil, the closure can still run.
     @ServiceLoop

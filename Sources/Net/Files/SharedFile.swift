@@ -27,6 +27,9 @@ package final class SharedFile: Sendable {
         case unavailable(String, isObstructed: Bool = false)
 
         case failed(String)
+
+        /// For example because the disk is full.
+        case unwritten(String)
     }
 
     package static let largest = 64 << 10
@@ -146,7 +149,7 @@ package final class SharedFile: Sendable {
             unsafe pwrite(raw, $0.baseAddress, $0.count, offset)
         }
         guard count == octets.count else {
-            throw .failed("cannot write \(path): \(errorText(count < 0 ? errno : ENOSPC))")
+            throw .unwritten("cannot write \(path): \(errorText(count < 0 ? errno : ENOSPC))")
         }
     }
 
