@@ -243,6 +243,33 @@ struct SetupMachineTests {
         )
     }
 
+    @Test("the diff of a revert shows the file that replaces a link without a target")
+    func forecast() throws {
+        for server in [nil, "192.0.2.7"] {
+            let root = try Self.root("dangling")
+            if let server {
+                try root.write("nameserver \(server)\n", to: "/run/systemd/resolve/resolv.conf")
+            }
+            let link = try root.tree.state("/etc/resolv.conf")
+            #expect(try root.apply() == .applied)
+            var machine = SetupMachine(tree: root.tree)
+            let journal = try #require(try machine.reversal(force: false)).journal
+            #expect(try machine.forecast(journal)[Paths.resolvConf]?.before == link, "an image")
+            machine.isLive = true
+            let shown = try #require(try machine.forecast(journal)[Paths.resolvConf]).before
+            _ = try root.liveRevert()
+            #expect(shown.kind == .file && shown.text == root.tree.text("/etc/resolv.conf"))
+            #expect(shown.text.contains("\nnameserver \(server ?? "223.5.5.5")\n"))
+        }
+        let root = try Self.root("resolved")
+        try root.write("systemd-resolve\n", to: "/proc/7/comm")
+        #expect(try root.apply() == .applied)
+        var machine = SetupMachine(tree: root.tree)
+        machine.isLive = true
+        let journal = try #require(try machine.reversal(force: false)).journal
+        #expect(try machine.forecast(journal) == journal)
+    }
+
     @Test(
         "a revert warns if the original resolv.conf names only the daemon",
         arguments: [("127.0.0.1", true), ("::1", true), ("127.0.0.2", false)]

@@ -129,6 +129,24 @@ extension SetupMachine {
             + "last known servers of the network (\(servers.joined(separator: ", ")))"
     }
 
+    /// Replaces the original of resolv.conf in a journal by the file that a revert writes instead.
+    ///
+    /// Changes only an original that is a link to a file that no program maintains.
+    func forecast(_ journal: SetupJournal) throws(Failure) -> SetupJournal {
+        var journal = journal
+        guard isLive,
+            let index = journal.entries.firstIndex(where: { $0.path == Paths.resolvConf }),
+            journal.entries[index].before.kind == .link
+        else { return journal }
+        let facts = try ResolverFacts(of: tree, before: journal)
+        guard restoredTarget(facts, journal) == nil else { return journal }
+        let known = try KnownServers(in: tree, edited: hasEditedServers(since: journal)).last
+        let servers = known.isEmpty ? KnownServers.public : known
+        let text = ResolvConfText(facts.text ?? "").withDefaultServers(servers)
+        journal.entries[index].before = .file(text)
+        return journal
+    }
+
     func noteOnOwnServers(_ journal: SetupJournal) throws(Failure) -> String? {
         let now = try tree.state(Paths.resolvConf)
         let servers = ResolvConfText(now.text).nameservers

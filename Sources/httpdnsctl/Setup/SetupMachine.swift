@@ -244,7 +244,7 @@ struct SetupMachine {
         return (reversal.isDefault ? .defaultsRestored : .reverted, notes)
     }
 
-    private func hasEditedServers(since journal: SetupJournal) throws(Failure) -> Bool {
+    func hasEditedServers(since journal: SetupJournal) throws(Failure) -> Bool {
         guard let entry = journal[ResolverFacts.Paths.networkServers] else { return false }
         let now = try tree.state(entry.path)
         return now != entry.after && now != entry.before

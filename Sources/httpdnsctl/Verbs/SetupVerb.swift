@@ -138,12 +138,15 @@ struct SetupVerb: Verb {
 
     private func revert(_ machine: SetupMachine) throws(Failure) -> ExitStatus {
         let reversal = try machine.reversal(force: force)
+        let shown = try reversal.map { reversal throws(Failure) in
+            try machine.forecast(reversal.journal)
+        }
         let planned = SetupMachine.Result.planned
         let outcome =
             dryRun
             ? (result: reversal == nil ? .nothingToRevert : planned, notes: reversal?.notes ?? [])
             : try machine.revert(force: force)
-        var report = SetupReport(reverting: reversal?.journal, result: outcome.result)
+        var report = SetupReport(reverting: shown, result: outcome.result)
         report.notes = outcome.notes
         try show(report)
         return .ok
