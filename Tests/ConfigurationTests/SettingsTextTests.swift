@@ -199,6 +199,42 @@ struct SettingsTextTests {
         }
     }
 
+    @Test("a snapshot path with a file that the daemon does not replace is a warning")
+    func snapshotIsForeign() throws {
+        let folder = try TemporaryFolder()
+        let foreign = try folder.write("token: 0123456789\n", to: "foreign")
+        let zeros = try folder.write([UInt8](repeating: 0, count: 100), to: "zeros")
+        func warnings(_ path: String, _ environment: SettingsEnvironment) throws -> [String] {
+            let text = isp + "cache: {snapshot: \(path)}\n"
+            return try settings(of: text, environment: environment).warnings.map { "\($0)" }
+                .filter { !$0.contains("httpdnsd.service") }
+        }
+        for environment in [SettingsEnvironment.check, .reload] {
+            expectErrors(
+                try warnings(foreign, environment),
+                ["f:2:19: \(foreign) is not a cache snapshot: not be saved `auto`"]
+            )
+            expectErrors(
+                try warnings("/dev/null", environment),
+                ["f:2:19: /dev/null is not a regular file: not be saved `auto`"]
+            )
+            #expect(try warnings(zeros, environment).isEmpty)
+            #expect(try warnings(folder.path + "/new", environment).isEmpty)
+        }
+        #expect(try warnings(foreign, .process).isEmpty)
+    }
+
+    @Test("a control socket without write permission is a warning")
+    func closedControlSocket() throws {
+        for (mode, isClosed) in [("0000", true), ("0440", true), ("0600", false), ("0060", false)] {
+            let warnings = try settings(of: isp + "control: {mode: \"\(mode)\"}\n").warnings
+            expectErrors(
+                warnings.map { "\($0)" },
+                isClosed ? ["f:2:17: no user except root \"0660\" `httpdns`"] : []
+            )
+        }
+    }
+
     @Test("a state directory that is not an absolute path is a warning")
     func stateDirectory() throws {
         for (list, isIgnored) in [

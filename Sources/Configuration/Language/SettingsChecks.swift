@@ -98,6 +98,13 @@ extension Settings {
                 hint: "use another path, or `auto`"
             )
         }
+        if let fault = reading.environment.snapshotFault(path) {
+            return reading.warn(
+                reading.place(of: "cache.snapshot"),
+                "\(path) \(fault): the cache will not be saved",
+                hint: "use another path, or `auto`"
+            )
+        }
         let directory = Self.directory(of: path)
         guard !reading.environment.mayBeDirectory(directory) else { return }
         reading.warn(
@@ -156,6 +163,14 @@ extension Settings {
     private func checkControl(_ reading: inout SettingsReading) {
         checkGroup(control.group, "control.group", &reading)
         checkControlSocket(&reading)
+        if control.mode & 0o222 == 0 {
+            reading.warn(
+                reading.place(of: "control.mode"),
+                "no user except root may connect to the control socket, because nobody has write "
+                    + "permission",
+                hint: "set \"0660\", and add the administrators to the group `\(control.group)`"
+            )
+        }
         guard control.mode & 0o002 != 0 else { return }
         reading.warn(
             reading.place(of: "control.mode"),

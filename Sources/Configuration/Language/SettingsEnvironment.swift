@@ -32,6 +32,9 @@ package struct SettingsEnvironment: Sendable {
 
     package var isDirectory: @Sendable (String) -> Bool = { _ in false }
 
+    /// Returns why the daemon does not replace the file at a path by its snapshot of the cache.
+    var snapshotFault: @Sendable (String) -> String? = { _ in nil }
+
     package var mayExist: @Sendable (String) -> Bool = { _ in true }
 
     package var mayBeSocket: @Sendable (String) -> Bool = { _ in true }
@@ -96,6 +99,16 @@ package struct SettingsEnvironment: Sendable {
         environment.mayBeGroup = { GroupFile.number(of: $0) != nil }
         environment.mayCreateCache = { AnswerCache.fits(limit: $0) }
         environment.resolverFault = { ResolverFileWatch.fault(of: $0) }
+        environment.snapshotFault = { path in
+            do throws(FileError) {
+                let octets = try RegularFile(path).read(atMost: 1 << 16, cuts: true)
+                return SnapshotReader.isForeign(octets) ? "is not a cache snapshot" : nil
+            } catch .notRegular {
+                return "is not a regular file"
+            } catch {
+                return nil
+            }
+        }
         environment.isDirectory = { RegularFile.fault(of: $0) == .notRegular(.directory) }
         return environment
     }
