@@ -36,6 +36,34 @@ private final class ScriptedTransport: HTTPTransport {
     func reset() {}
 }
 
+/// HTTP client whose requests wait for a connection until the test ends them.
+@ServiceLoop
+private final class WaitingTransport: HTTPTransport {
+    private(set) var waiting: [(request: HTTPRequest, completion: Handler)] = []
+
+    func send(
+        _ request: HTTPRequest,
+        deadline: Instant,
+        _ completion: @escaping Handler
+    ) -> any RequestHandle {
+        waiting.append((request, completion))
+        return Handle()
+    }
+
+    func take() -> [(request: HTTPRequest, completion: Handler)] {
+        defer { waiting = [] }
+        return waiting
+    }
+
+    private final class Handle: RequestHandle {
+        let wasSent = false
+
+        func cancel() {}
+    }
+
+    func reset() {}
+}
+
 @Suite("An upstream over HTTPS (RFC 8484, RFC 9111 §5.1)")
 struct HTTPSTransportTests {
     private static func answer(
@@ -293,6 +321,49 @@ struct HTTPSTransportTests {
             #expect((reply != nil) == isAnswered)
             #expect(transport.sent.count == sent)
         }
+    }
+
+    @Test(
+        "while a query has no connection, further connections are opened",
+        arguments: [true, false]
+    )
+    @ServiceLoop
+    private func furtherConnections(_ hasReplied: Bool) throws {
+        let (clock, http) = (SharedConnectionTests.ManualClock(), WaitingTransport())
+        let transport = HTTPSTransport(
+            to: "https://dns.example/dns-query",
+            at: try #require(SocketAddress("192.0.2.53:443")),
+            certificateFile: nil,
+            over: http,
+            clocks: clock.clocks
+        )
+        let upstream = Forwarder(
+            name: "doh",
+            url: "",
+            timeout: .seconds(2),
+            over: transport,
+            clocks: clock.clocks
+        )
+        let query = Query(question: Question(name: "www.example.com", type: .a))
+        func carry() {
+            upstream.ask(Attempt(query, deadline: clock.now + .seconds(5), Completion { _ in }))
+        }
+        if hasReplied {
+            carry()
+            for (request, completion) in http.take() { completion(.success(Self.answer(request))) }
+        }
+        carry()
+        let start = clock.now
+        var times: [Duration] = []
+        while clock.now - start < .milliseconds(900) {
+            clock.advance(by: .milliseconds(10))
+            let count = http.waiting.count { $0.request.wantsFreshConnection }
+            if count > times.count { times.append(clock.now - start) }
+        }
+        let expected: [Duration] =
+            hasReplied
+            ? [.milliseconds(100), .milliseconds(300), .milliseconds(700)] : [.milliseconds(500)]
+        #expect(times == expected)
     }
 
     @Test

@@ -12,7 +12,7 @@ import Testing
 )
 struct SharedConnectionTests {
     @ServiceLoop
-    private final class ManualClock {
+    final class ManualClock {
         private final class Timer: Cancellable {
             let time: Instant
             var action: (@ServiceLoop () -> Void)?

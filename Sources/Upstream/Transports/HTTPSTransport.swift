@@ -27,6 +27,12 @@ package final class HTTPSTransport: UpstreamTransport {
     private var silentSince: Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.checkSilence() }
+
+    private var opening = OpeningPatience()
+
+    /// Request that possibly waits for a connection.
+    private var unsent: (request: any RequestHandle, attempt: Attempt, since: Instant)?
+    private lazy var openingAlarm = Alarm(clocks) { [weak self] in self?.checkOpening() }
     private var random = SystemRandomNumberGenerator()
 
     /// Creates a transport for POST requests to `url` at `server`.
@@ -138,6 +144,31 @@ package final class HTTPSTransport: UpstreamTransport {
         } else {
             alarm.set(since + UpstreamLimits.silence)
         }
+        sendProbe(isFresh: isFresh, now)
+    }
+
+    /// Watches one of the requests that wait for a connection.
+    private func watchOpening(_ request: any RequestHandle, _ attempt: Attempt, _ now: Instant) {
+        if let unsent, unsent.request.sentAt == nil, !unsent.attempt.isOver { return }
+        unsent = (request, attempt, now)
+        openingAlarm.bring(forward: now + opening.time)
+    }
+
+    /// Opens another connection if a request has no connection; waiting requests then use it.
+    private func checkOpening() {
+        guard let unsent, unsent.request.sentAt == nil, !unsent.attempt.isOver else {
+            return self.unsent = nil
+        }
+        let now = clocks.now()
+        let end = unsent.since + opening.time
+        guard now >= end else { return openingAlarm.set(end) }
+        opening.openedAnother()
+        self.unsent = (unsent.request, unsent.attempt, now)
+        openingAlarm.set(now + opening.time)
+        sendProbe(isFresh: true, now)
+    }
+
+    private func sendProbe(isFresh: Bool, _ now: Instant) {
         let exchange = UpstreamExchange(
             .probe,
             over: .encrypted,
@@ -148,15 +179,19 @@ package final class HTTPSTransport: UpstreamTransport {
         http.send(
             request(exchange, isFresh: isFresh),
             deadline: now + UpstreamLimits.connect
-        ) { [self] in note($0) }
+        ) { [self] in note($0, since: now) }
     }
 
     /// Clears `silentSince` after a reply or an error; a timeout or a cancellation changes nothing.
-    private func note(_ sent: Result<HTTPReply, HTTPError>) {
+    private func note(_ sent: Result<HTTPReply, HTTPError>, since start: Instant) {
         switch sent {
         case .failure(.timedOut), .failure(.cancelled): return
         case .failure: break
-        case .success: lastRenewed = clocks.now()
+        case .success(let reply):
+            let now = clocks.now()
+            lastRenewed = now
+            // Includes the time of the reply.
+            opening.replied(reply.connectionReused ? nil : now - start)
         }
         silentSince = nil
     }
@@ -185,13 +220,14 @@ package final class HTTPSTransport: UpstreamTransport {
             place.update { $0.request = text }
         }
         let transport = transfer == nil ? probes : http
+        let start = clocks.now()
         let sending = transport.send(request, deadline: attempt.deadline) { [self] sent in
             if !isRepeated, isLost(sent), clocks.now() < attempt.deadline {
                 return send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: true)
             }
             if let transfer {
                 // Probes use other connections.
-                note(sent)
+                note(sent, since: start)
                 transfers.end(transfer)
                 transfer.request = nil
                 // If a newer transfer replaced this one, the call of `begin` for the newer transfer
@@ -211,7 +247,10 @@ package final class HTTPSTransport: UpstreamTransport {
             }
             attempt.end(.success(message))
         }
-        transfer?.request = sending
+        if let transfer {
+            transfer.request = sending
+            watchOpening(sending, attempt, start)
+        }
         attempt.cancellation?.whenCancelled { sending.cancel() }
     }
 

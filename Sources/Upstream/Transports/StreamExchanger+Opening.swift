@@ -25,12 +25,4 @@ extension StreamExchanger {
             throw UpstreamError(error)
         }
     }
-
-    /// Time after which a new connection that is not established counts as silent.
-    var openingWait: Duration {
-        guard let openingTime else { return UpstreamLimits.fairWait }
-        let wait = UpstreamLimits.openingWait * (1 << min(silentOpenings, 3))
-        let usual = min(openingTime * 2, UpstreamLimits.connect / 2)
-        return max(usual, min(wait, UpstreamLimits.fairWait))
-    }
 }

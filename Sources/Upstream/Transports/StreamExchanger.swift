@@ -34,11 +34,7 @@ final class StreamExchanger {
 
     var answersOutOfOrder = false
 
-    /// Opening time of the connection that returned the latest reply.
-    private(set) var openingTime: Duration?
-
-    /// Number of connections that were opened since the latest reply, because others stayed silent.
-    private(set) var silentOpenings = 0
+    private var opening = OpeningPatience()
 
     /// Clients that use the connection of busy clients.
     var slowClients = SlowClients()
@@ -168,7 +164,7 @@ final class StreamExchanger {
         // A query of a client in `slowClients` could delay the queries of another purpose.
         let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
-            let wait = sharing[purpose] == nil ? openingWait : .zero
+            let wait = sharing[purpose] == nil ? opening.time : .zero
             let other = { [self] in connection(besides: race.connections, for: purpose) }
             let replacement: ConnectionRace.Replacement = { [self] lost, error in
                 lost.hasReplied && isLost(lost, error, attempt) ? other() : nil
@@ -178,8 +174,7 @@ final class StreamExchanger {
             }
         }
         let answer = try await race.reply()
-        openingTime = answer.connection.openingTime ?? openingTime
-        silentOpenings = 0
+        opening.replied(answer.connection.openingTime)
         if answer.connection === own {
             sharing[purpose] = nil
         } else {
@@ -199,7 +194,7 @@ final class StreamExchanger {
         _ attempt: Attempt
     ) -> Bool {
         (connection.wasOpen && !(attempt.isOfBusyClient && connection.isRefusal)
-            || error == Self.dropped || error.isUntrusted && openingTime != nil)
+            || error == Self.dropped || error.isUntrusted && opening.usual != nil)
             && connection.end != nil && error != .timedOut && !attempt.isCancelled
             && !attempt.isOver
             && clocks.now() < attempt.deadline
@@ -230,11 +225,10 @@ final class StreamExchanger {
         guard let newest = candidates[purpose] ?? current[purpose] else { return nil }
         if newest.isUsable, !tried.contains(where: { $0 === newest }) { return newest }
         if newest.end == nil || !newest.hasReplied {
-            // Opens another connection after some time, because a load balancer can pass some
-            // connections to a dead server.
-            guard tried.count < UpstreamLimits.openings, clocks.now() - newest.begun >= openingWait
+            guard tried.count < UpstreamLimits.openings,
+                clocks.now() - newest.begun >= opening.time
             else { return nil }
-            silentOpenings += 1
+            opening.openedAnother()
         }
         if let candidate = candidates[purpose] { retire(candidate) }
         let new = connection()

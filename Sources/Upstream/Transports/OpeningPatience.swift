@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+/// Decides when a further connection is opened while a new connection to a server stays silent.
+///
+/// A load balancer can pass some connections to a dead server.
+struct OpeningPatience {
+    /// Opening time of a connection that returned a reply; nil before the first reply.
+    private(set) var usual: Duration?
+
+    /// Number of connections that were opened since the latest reply, because others stayed silent.
+    private var silentOpenings = 0
+
+    /// Time after which a connection that is not established counts as silent.
+    var time: Duration {
+        guard let usual else { return UpstreamLimits.fairWait }
+        let wait = UpstreamLimits.openingWait * (1 << min(silentOpenings, 3))
+        return max(
+            min(usual * 2, UpstreamLimits.connect / 2),
+            min(wait, UpstreamLimits.fairWait)
+        )
+    }
+
+    /// Records a reply, and the opening time of its connection, if known.
+    mutating func replied(_ time: Duration?) {
+        usual = time ?? usual
+        silentOpenings = 0
+    }
+
+    mutating func openedAnother() { silentOpenings += 1 }
+}
