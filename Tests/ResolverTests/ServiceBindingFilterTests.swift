@@ -217,6 +217,35 @@ struct ServiceBindingFilterTests {
 
     @Test
     @ServiceLoop
+    func `no record of a large answer is lost, and records without a route pass unchanged`()
+        async throws
+    {
+        for name: Name in ["www.example.com", "www.example.org"] {
+            let records = (1...UInt16(AddressFilter.mostReplacements + 36)).map {
+                Record.https(name, priority: $0, v6: nil)
+            }
+            let harness = try ResolverHarness(.tencent, upstream: .binding(records))
+            _ = try await harness.ask("www.example.com")
+            let answers = try await harness.ask(name, .https).message.answers
+            #expect(answers.count == records.count)
+            guard name == "www.example.com" else {
+                #expect(answers.map(\.data) == records.map(\.data))
+                let signed = try await harness.ask(name, .https, dnssecOK: true).message.answers
+                #expect(signed.map(\.data) == records.map(\.data))
+                continue
+            }
+            let hints = answers.map { record -> [IPAddress]? in
+                guard case .svcb(let binding) = record.data else { return nil }
+                return binding.addresses(of: .ipv4Hint)
+            }
+            let ours = ["192.0.2.101", "192.0.2.102"].compactMap { IPAddress($0) }
+            #expect(hints.prefix(AddressFilter.mostReplacements).allSatisfy { $0 == ours })
+            #expect(hints.dropFirst(AddressFilter.mostReplacements).allSatisfy { $0 == nil })
+        }
+    }
+
+    @Test
+    @ServiceLoop
     func `hints for a name in a hosts file are the addresses in this file`() async throws {
         let harness = try ResolverHarness(
             .tencent,

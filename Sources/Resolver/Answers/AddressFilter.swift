@@ -19,15 +19,15 @@ struct AddressFilter {
 
     private let prefixes: [NAT64Prefix]
 
-    private let hints: (_ target: Name) -> Hints
+    private let hints: (_ target: Name, _ mayReplace: Bool) -> Hints
     private var hintsByTarget: [Name: Hints] = [:]
 
-    private var bindings = 0
+    private var replacements = 0
 
-    /// Maximum number of SVCB and HTTPS records in an answer.
+    /// Maximum number of records whose hints are replaced; further records lose their hints.
     ///
-    /// A reply of 64 KiB can contain 2,700 such records.
-    private static let mostBindings = 64
+    /// A reply of 64 KiB can contain 2,700 records with hints.
+    static let mostReplacements = 64
 
     fileprivate static let mostHints = 16
 
@@ -44,7 +44,7 @@ struct AddressFilter {
         guards: Bool,
         suppressed: Set<RecordType>,
         prefixes: [NAT64Prefix],
-        hints: @escaping (_ target: Name) -> Hints
+        hints: @escaping (_ target: Name, _ mayReplace: Bool) -> Hints
     ) {
         self.guards = guards
         self.suppressed = suppressed
@@ -92,14 +92,11 @@ struct AddressFilter {
             return
         }
         var shaped = binding
-        bindings += 1
-        guard bindings <= Self.mostBindings else {
-            hasChanged = true
-            return
-        }
         let target = binding.target.isRoot ? record.name : binding.target
-        let hints = hintsByTarget[target] ?? hints(target)
+        let mayReplace = replacements < Self.mostReplacements
+        let hints = hintsByTarget[target] ?? hints(target, mayReplace)
         hintsByTarget[target] = hints
+        if case .ours = hints { replacements += 1 }
         for key in [ServiceKey.ipv4Hint, .ipv6Hint] where binding.value(of: key) != nil {
             let isSuppressed = suppressed.contains(key == .ipv6Hint ? .aaaa : .a)
             switch hints {
@@ -110,7 +107,8 @@ struct AddressFilter {
             case .theirs:
                 break
             case .ours(let addresses, let seconds):
-                shaped.setHint(key, isSuppressed ? [] : addresses, most: Self.mostHints)
+                let permitted = isSuppressed || !mayReplace ? [] : addresses
+                shaped.setHint(key, permitted, most: Self.mostHints)
                 if shaped.value(of: key) != nil { lifetime = min(lifetime, seconds) }
             }
         }

@@ -97,8 +97,9 @@ final class ServiceBindingFilter {
             guards: guards,
             suppressed: query.dnssecOK ? [] : policy.suppressed,
             prefixes: guards ? prefixes() : []
-        ) { [self] target in
-            policy.serviceBindings == .align ? hints(target, query, match, &isSubstitute) : .theirs
+        ) { [self] target, mayReplace in
+            policy.serviceBindings == .align
+                ? hints(target, query, match, mayReplace: mayReplace, &isSubstitute) : .theirs
         }
         shaping.shape(message.answers)
         guard shaping.hasChanged else { return nil }
@@ -131,6 +132,7 @@ final class ServiceBindingFilter {
         _ target: Name,
         _ query: Query,
         _ match: RouteTable.Match?,
+        mayReplace: Bool,
         _ isSubstitute: inout Bool
     ) -> AddressFilter.Hints {
         if let addresses = localAnswers.hosts.addresses(of: target) {
@@ -139,6 +141,7 @@ final class ServiceBindingFilter {
         guard routes.route(for: target)?.hasVendors ?? false else {
             return match?.hasVendors ?? false ? .ours([], seconds: .max) : .theirs
         }
+        guard mayReplace else { return .ours([], seconds: .max) }
         var addresses: [IPAddress] = []
         var seconds = UInt32.max
         for type in [RecordType.a, .aaaa] {
