@@ -155,7 +155,8 @@ extension RebindingSettings {
             """
             Removes private, loopback and other addresses that are not public (RFC 6890) from \
             answers of upstreams, except from answers for routes with `upstreams` or \
-            `private-answers: allow`. DNS block lists (DNSBL), which mail servers query, answer \
+            `private-answers: allow`. Addresses for documentation, such as 192.0.2.0/24, are not \
+            removed. DNS block lists (DNSBL), which mail servers query, answer \
             with loopback addresses: add the domains of these lists to `except`.
             """
         },
