@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSWire
 import Foundation
 import HTTPDNS
 import Net
@@ -79,6 +80,51 @@ struct UsageFileTests {
         #expect(record.former.map(\.use) == [UsageAmount(calls: 9, units: 11)])
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
         #expect(lines.dropFirst().dropLast().allSatisfy { $0.split(separator: " ").count >= 6 })
+    }
+
+    @Test("the line with the latest clients has the format of a vendor's line")
+    func clients() throws {
+        var record = UsageRecord(day: today)
+        record.clients = StoredClients(
+            last: ClientNetwork(of: try #require(IPAddress("ffff::")), isProven: true).number,
+            othersAt: 1_700_000_000,
+            provenAt: 1_700_000_002,
+            unprovenAt: 1_700_000_001
+        )
+        let octets = UsageFile.octets(["a": record, "a-b": UsageRecord(day: today)])
+        #expect(UsageFile.records(octets)?["a"] == record)
+        #expect(UsageFile.records(octets)?["a-b"] == UsageRecord(day: today))
+        let text = String(decoding: octets, as: UTF8.self)
+        let line = try #require(text.split(separator: "\n").first { $0.hasSuffix("a (clients)") })
+        let fields = line.split(separator: " ", maxSplits: 5)
+        let numbers = fields.prefix(5).compactMap { Int64($0) }
+        try #require(numbers.count == 5 && fields.last == "a (clients)")
+        // An older daemon accepts numbers up to 2^60, and stores the line as the line of a vendor.
+        #expect(numbers.allSatisfy { 0...1 << 60 ~= $0 })
+        let other = UsageRecord(
+            day: numbers[0],
+            latestDay: numbers[1],
+            calls: UInt64(numbers[2]),
+            units: UInt64(numbers[3]),
+            unitsThisMonth: UInt64(numbers[4])
+        )
+        let old = UsageFile.octets(["a": UsageRecord(day: today), "a (clients)": other])
+        #expect(UsageFile.records(old) == ["a": record])
+    }
+
+    @Test("a reset of the counts keeps the latest clients")
+    func resetKeepsClients() throws {
+        let file = try file()
+        let clients = StoredClients(last: 1, othersAt: 2, provenAt: 3, unprovenAt: 4)
+        _ = file.update("a", today: today, durably: true) {
+            $0.add(UsageAmount(calls: 1, units: 1))
+            $0.clients = clients
+            return true
+        }
+        try file.reset("a", today: today)
+        let record = try self.file().update("a", today: today, durably: true) { _ in false }
+        #expect(record?.callsToday == 0)
+        #expect(record?.clients == clients)
     }
 
     @Test("if a shorter text replaces the old text, the file keeps its size")

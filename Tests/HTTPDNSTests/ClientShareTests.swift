@@ -228,6 +228,28 @@ struct ClientShareTests {
         }
     }
 
+    @Test("after a restart, only a vendor with several clients limits one client")
+    @ServiceLoop
+    func restart() async throws {
+        world.servers([:])
+        for other: UInt32 in 1...2 {
+            let usage = UsageMemory()
+            func start() throws -> VendorClient {
+                try world.client(usage: usage) { $0.budget = Budget.Rule(callsPerDay: 11) }
+            }
+            let old = try start()
+            _ = try await world.lookUp(old, "first.example.com", of: network(other))
+            old.stop()
+            let client = try start()
+            for number in 0..<20 {
+                let name = try world.begin(client, "n\(number).example.com", of: network(1))
+                _ = try await world.value(of: name)
+            }
+            let isAlone = other == 1
+            #expect(client.budgetUse()?.callsToday == (isAlone ? 11 : 8))
+        }
+    }
+
     @Test("a budget with `on-exceeded: warn` has no limit per client")
     @ServiceLoop
     func warns() async throws {

@@ -132,6 +132,35 @@ struct ForgedClientTests {
         #expect(try await flood(client, 200) == 100)
     }
 
+    @Test("after a restart, one unproven client cannot use the reserve of proven clients")
+    @ServiceLoop
+    func restart() async throws {
+        world.servers([:])
+        await world.advance(by: .seconds(Budget.secondsLeft(wallSeconds: world.wallSeconds) + 1))
+        let usage = UsageMemory()
+        func start() throws -> VendorClient {
+            try world.client(usage: usage) {
+                $0.budget = Budget.Rule(callsPerDay: 100)
+                $0.callsPerSecond = 1_000
+            }
+        }
+        let old = try start()
+        _ = try await world.lookUp(old, "first.example.com", of: network(1))
+        old.stop()
+        let client = try start()
+        var answered = 0
+        for number in 0..<200 {
+            let name = try world.begin(client, "n\(number).example.com", of: unproven(1))
+            if case .success = try await world.value(of: name) { answered += 1 }
+        }
+        #expect((50...58).contains(answered), "\(answered)")
+        #expect(client.shares.isReserved)
+        #expect(try await flood(client, 200) + answered <= 75)
+        for number in 0..<8 {
+            _ = try await world.lookUp(client, "p\(number).example.com", of: network(1))
+        }
+    }
+
     @Test("unproven clients may use the whole `calls-per-second` on average, but 3/4 in a burst")
     @ServiceLoop
     func rate() async throws {

@@ -15,6 +15,9 @@ public struct ClientNetwork: Hashable, Sendable {
 
     package var isProven: Bool { bits & Self.proven != 0 }
 
+    /// Number below 2^58 that identifies the prefix and the flags; part of a file format.
+    package var number: UInt64 { (bits >> 8) << 2 | bits & (Self.proven | Self.isIPv4) }
+
     package init(of address: IPAddress, isProven: Bool) {
         let address = address.unmapped
         let network: UInt64

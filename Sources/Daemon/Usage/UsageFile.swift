@@ -7,7 +7,9 @@ internal import Net
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
 /// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` store the
-/// properties `former` and `ahead` of a ``UsageRecord``.
+/// properties `former` and `ahead` of a ``UsageRecord``. A line `PROVEN-AT UNPROVEN-AT LAST
+/// OTHERS-AT 0 NAME (clients)` stores the property `clients`; daemons that do not know this line
+/// keep it, as the line of another vendor.
 ///
 /// If the file is damaged or empty, every budget with `on-exceeded: fallback` counts as exhausted
 /// until ``reset(_:today:)``. If the file cannot be opened or written, the counts of vendors with
@@ -102,7 +104,9 @@ final class UsageFile: UsageStore {
         do throws(SharedFile.Fault) {
             try file.change { octets in
                 var records = Self.records(octets) ?? [:]
+                let clients = records[vendor]?.clients
                 records[vendor] = UsageRecord(day: today)
+                if let clients { records[vendor]?.clients = clients }
                 return (Self.octets(records), ())
             }
             problem = nil
@@ -150,11 +154,18 @@ extension UsageFile {
             let days = (record.behind ?? record.latestDay, record.latestDay)
             text += line(days, record.ahead, record.aheadOfMonth, vendor + ahead)
         }
+        let latest = record.clients
+        if latest != StoredClients() {
+            let times = (latest.provenAt, latest.unprovenAt)
+            let others = UsageAmount(calls: latest.last, units: UInt64(latest.othersAt))
+            text += line(times, others, 0, vendor + clients)
+        }
         return text
     }
 
     private nonisolated static let before = " (before)"
     private nonisolated static let ahead = " (ahead)"
+    private nonisolated static let clients = " (clients)"
 
     private nonisolated static func line(
         _ days: (Int64, Int64),
@@ -216,6 +227,13 @@ extension UsageFile {
                 records[vendor]?.ahead = use
                 records[vendor]?.aheadOfMonth = month
                 records[vendor]?.behind = numbers[0] == numbers[1] ? nil : numbers[0]
+            } else if name.hasSuffix(clients) {
+                records[String(name.dropLast(clients.count))]?.clients = StoredClients(
+                    last: use.calls,
+                    othersAt: numbers[3],
+                    provenAt: numbers[0],
+                    unprovenAt: numbers[1]
+                )
             } else {
                 records[name] = UsageRecord(
                     day: numbers[0],

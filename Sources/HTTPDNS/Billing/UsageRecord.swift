@@ -51,6 +51,8 @@ package struct UsageRecord: Sendable, Hashable {
     /// Day to which the clock was set back, if ``former`` has no counts of that day.
     package var behind: Int64?
 
+    package var clients = StoredClients()
+
     package init(day: Int64) {
         self.day = day
         latestDay = day

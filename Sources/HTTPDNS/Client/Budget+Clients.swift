@@ -15,8 +15,8 @@ extension Budget {
         wallSeconds: Int64
     ) -> Bool {
         guard isStrict else { return false }
+        begin(wallSeconds)
         let today = UsageRecord.day(wallSeconds)
-        begin(today)
         guard let record = ownRecord else { return false }
         let left = part?.left
         func admits(

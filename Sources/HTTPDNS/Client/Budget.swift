@@ -28,6 +28,8 @@ package struct Budget {
 
     private var day: Int64 = .min
 
+    private var wallSeconds: Int64 = 0
+
     /// Number of runs of ``clear()``; charges before the latest run are no longer refunded.
     private var period: UInt64 = 0
 
@@ -46,6 +48,9 @@ package struct Budget {
     var spentByClient = ClientUsage()
 
     var spentThisMonth = ClientUsage()
+
+    /// Clients of this process; the next change of the record stores them.
+    var clients = StoredClients()
 
     /// Latest month, as returned by ``UsageRecord/month(of:)``.
     private var month: Int64 = .min
@@ -84,6 +89,7 @@ package struct Budget {
         problem = old.problem
         spentByClient = old.spentByClient
         spentThisMonth = old.spentThisMonth
+        clients = old.clients
         month = old.month
         exceeded = old.exceeded
         toldOf = rule == old.rule ? old.toldOf : nil
@@ -98,7 +104,7 @@ package struct Budget {
 extension Budget {
     /// Nil if the stored counts are unknown.
     package mutating func usage(wallSeconds: Int64) -> UsageRecord? {
-        begin(UsageRecord.day(wallSeconds))
+        begin(wallSeconds)
         if checkedAt != wallSeconds {
             access { _ in false }
             checkedAt = wallSeconds
@@ -108,7 +114,7 @@ extension Budget {
 
     package mutating func isExhausted(wallSeconds: Int64) -> Bool {
         guard rule != nil else { return false }
-        begin(UsageRecord.day(wallSeconds))
+        begin(wallSeconds)
         if reserved.covers(cheapest) { return false }
         if isShort, checkedAt != wallSeconds {
             access { _ in false }
@@ -134,6 +140,8 @@ extension Budget {
         own?.remove(reserved)
         return own
     }
+
+    var storedClients: StoredClients { record?.clients ?? StoredClients() }
 
     private var isShort: Bool {
         guard let record else { return true }
@@ -188,7 +196,7 @@ extension Budget {
         wallSeconds: Int64
     ) -> Receipt? {
         let cost = UsageAmount(calls: 1, units: units)
-        begin(UsageRecord.day(wallSeconds))
+        begin(wallSeconds)
         note(cost, wallSeconds)
         let missing = cost.less(reserved)
         if missing != .none, !reserve(for: cost) {
@@ -218,7 +226,7 @@ extension Budget {
         actual: UsageAmount,
         wallSeconds: Int64
     ) {
-        begin(UsageRecord.day(wallSeconds))
+        begin(wallSeconds)
         let unused = receipt.amount.less(actual)
         guard unused != .none, receipt.period == period else { return }
         if let client = receipt.client {
@@ -235,16 +243,15 @@ extension Budget {
     }
 
     package mutating func release(wallSeconds: Int64) {
-        begin(UsageRecord.day(wallSeconds))
+        begin(wallSeconds)
         isReleased = true
         returnReservation(downTo: .none)
     }
 
     /// Resets the stored counts, even if they are damaged.
     package mutating func reset(wallSeconds: Int64) throws(UsageStoreError) {
-        let today = UsageRecord.day(wallSeconds)
-        begin(today)
-        try store.reset(vendor, today: today)
+        begin(wallSeconds)
+        try store.reset(vendor, today: day)
         clear()
         spentThisMonth = ClientUsage()
         toldOf = nil
@@ -273,7 +280,9 @@ extension Budget {
 // MARK: - Reservation
 
 extension Budget {
-    mutating func begin(_ today: Int64) {
+    mutating func begin(_ wallSeconds: Int64) {
+        self.wallSeconds = wallSeconds
+        let today = UsageRecord.day(wallSeconds)
         guard today != day else { return }
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
@@ -328,7 +337,10 @@ extension Budget {
     private mutating func access(
         _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) {
-        record = store.update(vendor, today: day, durably: isStrict, change)
+        record = store.update(vendor, today: day, durably: isStrict) { [clients, wallSeconds] in
+            $0.clients.add(clients, wallSeconds: wallSeconds)
+            return change(&$0)
+        }
         problem = store.problem
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
+internal import Net
 
 /// Calls in flight of each DNS client (nil: the daemon itself), and their limits.
 ///
@@ -151,8 +152,9 @@ extension ClientNetwork? {
 extension VendorClient {
     func note(_ client: ClientNetwork, now: Instant) {
         clients.note(client, now: now)
+        budget.clients.note(client, wallSeconds: clocks.wallSeconds())
         shares.endLimits(now: now)
-        shares.isReserved = client.isProven || clients.mustYield(client, now: now)
+        shares.isReserved = client.isProven || mustYield(client, now)
         queue.isReserved = shares.isReserved
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
+internal import Net
 
 /// The two latest DNS clients of a vendor, which show if a vendor has only one client.
 ///
@@ -26,5 +27,18 @@ struct RecentClients: Sendable {
         if last?.client != client { former = last }
         last = (client, now)
         if client.isProven { latestProven = now } else { latestUnproven = now }
+    }
+}
+
+// Clients of other processes of this machine, and from the time before a restart, also count.
+extension VendorClient {
+    func mustYield(_ client: ClientNetwork, _ now: Instant) -> Bool {
+        clients.mustYield(client, now: now)
+            || budget.storedClients.mustYield(client, wallSeconds: clocks.wallSeconds())
+    }
+
+    func hasOthers(than client: ClientNetwork, _ now: Instant) -> Bool {
+        clients.hasOthers(than: client, now: now)
+            || budget.storedClients.hasOthers(than: client, wallSeconds: clocks.wallSeconds())
     }
 }

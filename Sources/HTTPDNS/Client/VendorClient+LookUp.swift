@@ -137,11 +137,11 @@ extension VendorClient {
     ///
     /// The share is unlimited for the daemon itself (nil), and for the only client of the vendor.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
-        guard settings.isBudgetStrict, let client, clients.hasOthers(than: client, now: now) else {
+        guard settings.isBudgetStrict, let client, hasOthers(than: client, now) else {
             return nil
         }
         let wallSeconds = clocks.wallSeconds()
-        let yields = clients.mustYield(client, now: now)
+        let yields = mustYield(client, now)
         guard budget.forbids(client, yields: yields, wallSeconds: wallSeconds) else { return nil }
         if let rule = budget.rule, budget.tellsOfShare(wallSeconds: wallSeconds) {
             observer?(.shareSpent(rule))
@@ -152,8 +152,8 @@ extension VendorClient {
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard settings.callsPerSecond != nil else { return nil }
         if pace.forbids(now: now) { return .pace }
-        guard let client, clients.hasOthers(than: client, now: now) else { return nil }
-        let yields = clients.mustYield(client, now: now)
+        guard let client, hasOthers(than: client, now) else { return nil }
+        let yields = mustYield(client, now)
         return pace.forbids(client, yields: yields, now: now) ? .clientPace : nil
     }
 
