@@ -10,8 +10,8 @@ package enum Clock {
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// Wall clock in seconds since 1970, which may jump.
-    package static var wallSeconds: Int64 { Int64(read(CLOCK_REALTIME).tv_sec) }
+    /// Wall clock in seconds since 1970, which may jump; at most one timer tick late.
+    package static var wallSeconds: Int64 { Int64(read(CLOCK_REALTIME_COARSE).tv_sec) }
 
     package static var wallMilliseconds: Int64 {
         let time = read(CLOCK_REALTIME)

@@ -55,8 +55,9 @@ final class ConnectionRace {
     /// Also sends the query on the connections that `other` returns.
     ///
     /// Calls `other` at `start`, or after half of the time until the deadline, if that is earlier.
-    /// Then calls `other` again after each ``UpstreamLimits/openingWait``, until a reply arrives. If
-    /// a connection of `other` ends, `replacement` can return another connection.
+    /// Then calls `other` again until a reply arrives: after ``UpstreamLimits/openingWait``, and then
+    /// at intervals that double up to ``UpstreamLimits/fairWait``. If a connection of `other` ends,
+    /// `replacement` can return another connection.
     func ask(
         at start: Instant,
         replacement: @escaping Replacement,
@@ -65,11 +66,13 @@ final class ConnectionRace {
         ServiceLoop.task { [self] in
             let now = clocks.now()
             var next = min(start, now + (attempt.deadline - now) / 2)
+            var pause = UpstreamLimits.openingWait
             while true {
                 if next > clocks.now() { try? await clocks.sleep(next) }
                 guard waiter.outcome == nil, clocks.now() < attempt.deadline else { return }
                 if let connection = other() { ask(connection, replacement: replacement) }
-                next = clocks.now() + UpstreamLimits.openingWait
+                next = clocks.now() + pause
+                pause = min(pause * 2, UpstreamLimits.fairWait)
             }
         }
     }

@@ -5,7 +5,7 @@ internal import Net
 ///
 /// A load balancer can pass some connections to a dead server.
 struct OpeningPatience {
-    /// Opening time of a connection that returned a reply; nil before the first reply.
+    /// Usual opening time of a connection; nil before the first reply.
     private(set) var usual: Duration?
 
     /// Number of connections that were opened since the latest reply, because others stayed silent.
@@ -22,9 +22,14 @@ struct OpeningPatience {
     }
 
     /// Records a reply, and the opening time of its connection, if known.
+    ///
+    /// Above `openingWait`, the usual time at most doubles: over HTTPS, the opening time includes the
+    /// time of the first reply, and a client can query a slow name.
     mutating func replied(_ time: Duration?) {
-        usual = time ?? usual
         silentOpenings = 0
+        guard let time else { return }
+        let most = usual.map { max($0 * 2, UpstreamLimits.openingWait) }
+        usual = min(time, most ?? UpstreamLimits.fairWait)
     }
 
     mutating func openedAnother() { silentOpenings += 1 }
