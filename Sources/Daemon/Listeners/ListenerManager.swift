@@ -354,7 +354,15 @@ final class ListenerManager {
         for server in servers { server.stop() }
     }
 
-    func finish() { for server in servers { server.finish() } }
+    /// Ends the TCP sessions, and releases the addresses.
+    ///
+    /// If the disk does not respond, the process can outlive its service, and the kernel would
+    /// still distribute datagrams to open sockets.
+    func finish() {
+        for server in servers { server.finish() }
+        DatagramListener.flush()
+        for socket in places.flatMap(\.listeners.datagrams) { socket.close() }
+    }
 
     private func end(_ place: Place) {
         for worker in place.workers { worker.stop() }

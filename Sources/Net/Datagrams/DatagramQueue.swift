@@ -200,6 +200,10 @@ final class DatagramQueue {
 }
 
 extension DatagramListener {
+    /// Sends the queued replies of all listeners.
+    @ServiceLoop
+    package static func flush() { DatagramQueue.shared.flush() }
+
     /// Queues a reply from the queried address; the kernel may drop the reply.
     @ServiceLoop
     package func reply(_ octets: [UInt8], count: Int? = nil, to query: ReceivedDatagram) {
