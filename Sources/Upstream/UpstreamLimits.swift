@@ -192,6 +192,16 @@ package enum UpstreamLimits {
     /// Maximum connections per server that get no new queries and only wait for replies.
     static let retiredConnections = 4
 
+    /// Time in which a message must be complete after its first octet.
+    static let message: Duration = .seconds(4)
+
+    /// Number of octets of an incomplete message that count as received data.
+    static let countedOctets = 512
+
+    /// Minimum interval between checks if a connection loses queries, and queries of a check.
+    static let lossCheckSpacing: Duration = .seconds(1)
+    static let lossCheckQueries = 4
+
     /// Idle timeout (RFC 7766 §6.2.3); a server can set at most `longestIdle` (RFC 7828 §3.4).
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)

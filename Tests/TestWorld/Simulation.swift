@@ -80,7 +80,7 @@ package final class Simulation: HTTPTransport {
         now = start
     }
 
-    package func reset() {
+    package func reset(only provider: String?) {
         drops += 1
         let dropped = replies
         ServiceLoop.task { [self] in

@@ -33,7 +33,7 @@ private final class ScriptedTransport: HTTPTransport {
         func cancel() { timer.cancel() }
     }
 
-    func reset() {}
+    func reset(only provider: String?) {}
 }
 
 /// HTTP client whose requests wait for a connection until the test ends them.
@@ -61,7 +61,9 @@ private final class WaitingTransport: HTTPTransport {
         func cancel() {}
     }
 
-    func reset() {}
+    private(set) var resets: [String?] = []
+
+    func reset(only provider: String?) { resets.append(provider) }
 }
 
 @Suite("An upstream over HTTPS (RFC 8484, RFC 9111 §5.1)")

@@ -89,10 +89,11 @@ struct SharedConnectionTests {
             }
         }
 
-        func ask(_ purpose: Purpose) async -> Bool {
+        func ask(_ purpose: Purpose, since: Instant? = nil) async -> Bool {
             await ask(
                 purpose == .probe ? .probe : Query(question: Question(name: "n.example", type: .a)),
-                isOfBusyClient: purpose == .queryOfBusyClient
+                isOfBusyClient: purpose == .queryOfBusyClient,
+                since: since
             )
         }
 
@@ -103,7 +104,8 @@ struct SharedConnectionTests {
         private func ask(
             _ query: Query,
             of client: CancellationSignal? = nil,
-            isOfBusyClient: Bool = false
+            isOfBusyClient: Bool = false,
+            since: Instant? = nil
         ) async -> Bool {
             var random = SystemRandomNumberGenerator()
             let exchange = UpstreamExchange(query, over: .stream, random: &random)
@@ -115,7 +117,7 @@ struct SharedConnectionTests {
                     cancellation: client,
                     Completion { continuation.resume(returning: $0.outcome) }
                 )
-                exchanger?.ask(exchange, for: attempt, since: nil)
+                exchanger?.ask(exchange, for: attempt, since: since)
             }
             return (try? outcome.get()) != nil
         }
@@ -245,6 +247,58 @@ struct SharedConnectionTests {
             #expect(await client.ask(.query) == isAnswered)
         }
         #expect(client.opened == 6)
+    }
+
+    @Test("a connection that answers every second query is replaced")
+    @ServiceLoop
+    func lossyConnection() async throws {
+        let server = try StreamServer { client in
+            var count = 0
+            while let query = await client.next() {
+                count += 1
+                if client.number > 0 || count % 2 == 1 {
+                    await client.write(framed(reply(to: query)))
+                }
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        #expect(await client.ask(.query))
+        // The check sends queries 2 to 5, and the repetition is query 6.
+        let since = client.clock.now
+        let repetition = ServiceLoop.task { await client.ask(.query, since: since) }
+        await Task.yield()
+        #expect(await client.ask(.query))
+        client.clock.advance(by: UpstreamLimits.fairWait)
+        await Task.yield()
+        #expect(await client.ask(.query))
+        #expect(client.opened == 2)
+        client.clock.advance(by: .seconds(20))
+        _ = await repetition.value
+    }
+
+    @Test("a connection on which a message does not end is replaced")
+    @ServiceLoop
+    func endlessMessage() async throws {
+        let server = try StreamServer { client in
+            if client.number == 0 { await client.write([0xEA, 0x60]) }
+            while let query = await client.next() {
+                await client.write(client.number == 0 ? [0] : framed(reply(to: query)))
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        let start = client.clock.now
+        var waiting: [Task<Bool, Never>] = []
+        while client.opened < 2, client.clock.now - start < .seconds(15) {
+            waiting.append(ServiceLoop.task { await client.ask(.query) })
+            for _ in 1...20 { await Task.yield() }
+            client.clock.advance(by: .milliseconds(100))
+        }
+        for query in waiting { #expect(await query.value) }
+        #expect(client.clock.now - start < UpstreamLimits.message * 2)
     }
 
     @Test("if the further connection ends after one reply, the other queries use a new one")

@@ -474,7 +474,7 @@ extension TransferSharesTests {
             return world.send(request, deadline: deadline, completion)
         }
 
-        func reset() {}
+        func reset(only provider: String?) {}
     }
 
     @ServiceLoop

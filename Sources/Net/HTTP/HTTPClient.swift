@@ -77,8 +77,9 @@ package final class HTTPClient: HTTPTransport {
         return transfer
     }
 
-    package func reset() {
-        let old = providers.values.flatMap { $0.reset() }
+    package func reset(only provider: String?) {
+        let chosen = provider.map { [providers[$0]].compactMap(\.self) } ?? Array(providers.values)
+        let old = chosen.flatMap { $0.reset() }
         // Completion handlers may send new requests, so they run after all parts of the daemon have
         // handled the network change.
         ServiceLoop.task {

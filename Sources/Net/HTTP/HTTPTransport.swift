@@ -15,8 +15,14 @@ package protocol HTTPTransport: Sendable {
         _ completion: @escaping Handler
     ) -> any RequestHandle
 
-    /// Drops all connections; requests in flight then fail with `HTTPError.broken`.
-    func reset()
+    /// Drops the connections of a provider, or of all providers (nil).
+    ///
+    /// Requests in flight then fail with `HTTPError.broken`.
+    func reset(only provider: String?)
+}
+
+extension HTTPTransport {
+    package func reset() { reset(only: nil) }
 }
 
 @ServiceLoop

@@ -70,5 +70,5 @@ package final class TranslatingTransport: HTTPTransport {
         return transport.send(request, deadline: deadline, completion)
     }
 
-    package func reset() { transport.reset() }
+    package func reset(only provider: String?) { transport.reset(only: provider) }
 }

@@ -30,6 +30,8 @@ package final class HTTPSTransport: UpstreamTransport {
 
     private var opening = OpeningPatience()
 
+    private var lossCheck: (began: Instant?, running: Int, answered: Int) = (nil, 0, 0)
+
     /// Request that possibly waits for a connection.
     private var unsent: (request: any RequestHandle, attempt: Attempt, since: Instant)?
     private lazy var openingAlarm = Alarm(clocks) { [weak self] in self?.checkOpening() }
@@ -88,6 +90,7 @@ package final class HTTPSTransport: UpstreamTransport {
         // then only the name is slow.
         let isFresh = attempt.earlier.map { isProbe || (lastRenewed ?? $0) <= $0 } ?? false
         if !isProbe {
+            if attempt.earlier != nil, !isFresh { checkLoss(attempt.sent) }
             if isFresh { lastRenewed = attempt.sent }
             if silentSince == nil { silentSince = attempt.sent }
             alarm.bring(forward: attempt.sent + UpstreamLimits.silence / 2)
@@ -169,17 +172,47 @@ package final class HTTPSTransport: UpstreamTransport {
     }
 
     private func sendProbe(isFresh: Bool, _ now: Instant) {
+        send(.probe, isFresh: isFresh, until: now + UpstreamLimits.connect) { [self] sent in
+            note(sent, since: now)
+        }
+    }
+
+    /// Sends a query of the daemon over the connection of the clients' queries.
+    private func send(
+        _ query: Query,
+        isFresh: Bool = false,
+        until deadline: Instant,
+        _ completion: @escaping HTTPTransport.Handler
+    ) {
         let exchange = UpstreamExchange(
-            .probe,
+            query,
             over: .encrypted,
             usesEDNS: true,
             validates: validates,
             random: &random
         )
-        http.send(
-            request(exchange, isFresh: isFresh),
-            deadline: now + UpstreamLimits.connect
-        ) { [self] in note($0, since: now) }
+        http.send(request(exchange, isFresh: isFresh), deadline: deadline, completion)
+    }
+
+    /// Checks if a connection loses queries, and then drops the connections to the server.
+    ///
+    /// See ``PipelinedConnection/checkLoss(_:)``.
+    private func checkLoss(_ now: Instant) {
+        guard lossCheck.running == 0,
+            lossCheck.began.map({ now - $0 >= UpstreamLimits.lossCheckSpacing }) ?? true
+        else { return }
+        let count = UpstreamLimits.lossCheckQueries
+        lossCheck = (now, running: count, answered: 0)
+        for query in Query.samples.prefix(count) {
+            send(query, until: now + UpstreamLimits.silence) { [self] sent in
+                lossCheck.running -= 1
+                if case .success = sent { lossCheck.answered += 1 }
+                guard lossCheck.running == 0, (1..<count).contains(lossCheck.answered) else {
+                    return
+                }
+                http.reset(only: template.provider)
+            }
+        }
     }
 
     /// Clears `silentSince` after a reply or an error; a timeout or a cancellation changes nothing.

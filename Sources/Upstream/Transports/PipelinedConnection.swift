@@ -61,12 +61,17 @@ final class PipelinedConnection {
     /// The connection stays open: a client may have queried a name that the server does not answer.
     private(set) var isSilent = false
 
+    /// True if the connection answered only a part of the daemon's own queries (``checkLoss(_:)``).
+    private(set) var isLossy = false
+
+    private var lossCheckedAt: Instant?
+
     private(set) var end: UpstreamError?
 
     private(set) var foreignReplies: UInt64 = 0
 
-    private let clocks: Clocks
-    private var stream: (any OctetStream)?
+    let clocks: Clocks
+    private(set) var stream: (any OctetStream)?
 
     private var pending: [UInt16: Pending] = [:]
 
@@ -78,10 +83,16 @@ final class PipelinedConnection {
     private var sent: [Pending] = []
     private var first = 0
 
-    private var outbox: [UInt8] = []
-    private var isWriting = false
+    var outbox: [UInt8] = []
+    var isWriting = false
 
     private var inbox: [UInt8] = []
+
+    /// Octets in `inbox` that do not count as received data yet.
+    private var uncounted = 0
+
+    /// Arrival of the first octet of the incomplete message in `inbox`.
+    private var messageBegun: Instant?
 
     private var idle = UpstreamLimits.idle
 
@@ -231,41 +242,33 @@ extension PipelinedConnection {
         overdueTime.flatMap { $0 <= now ? oldest : nil }
     }
 
+    /// Checks with queries of the daemon if the connection loses queries.
+    ///
+    /// Queries of clients cannot show this, because a client can query names that get no answer. If
+    /// no query of the check is answered, the connection is slow or silent, but not lossy.
+    func checkLoss(_ queries: [[UInt8]]) {
+        let now = clocks.now()
+        guard wasServed, end == nil, !isLossy,
+            lossCheckedAt.map({ now - $0 >= UpstreamLimits.lossCheckSpacing }) ?? true
+        else { return }
+        lossCheckedAt = now
+        let entries = queries.map { query in
+            let (id, entry) = (freeID(), Pending(nil, since: now))
+            givenUp[id] = entry
+            append(entry)
+            send(query, id: id)
+            return entry
+        }
+        let wait = max(UpstreamLimits.fairWait, (shortest ?? .zero) * 2)
+        ServiceLoop.task { [self] in
+            try? await clocks.sleep(now + wait)
+            isLossy = (1..<entries.count).contains(entries.count { $0.isAnswered })
+        }
+    }
+
     var delayed: [Pending] {
         guard oldest != nil else { return [] }
         return sent[(first + 1)...].filter { $0.query != nil && !$0.isAnswered }
-    }
-}
-
-// MARK: - Writing
-
-extension PipelinedConnection {
-    private func send(_ query: [UInt8], id: UInt16) {
-        // Length and message are sent together (RFC 7766 §8).
-        outbox += [UInt8(query.count >> 8), UInt8(query.count & 0xFF)]
-        outbox += [UInt8(id >> 8), UInt8(id & 0xFF)]
-        outbox += query[2...]
-        guard let stream else { return }
-        write(to: stream)
-    }
-
-    /// Starts to write; queries of one iteration of the service loop are sent together.
-    private func write(to stream: any OctetStream) {
-        guard !isWriting, !outbox.isEmpty else { return }
-        isWriting = true
-        ServiceLoop.task { [self] in
-            defer { isWriting = false }
-            do throws(SocketError) {
-                while end == nil, !outbox.isEmpty {
-                    let octets = outbox
-                    outbox = []
-                    let limit = clocks.now() + UpstreamLimits.write
-                    try await stream.write(octets, deadline: limit)
-                }
-            } catch {
-                close(UpstreamError(error))
-            }
-        }
     }
 }
 
@@ -304,10 +307,11 @@ extension PipelinedConnection {
         let now = clocks.now()
         // The greeting was sent when the connection was established.
         if !wasServed, let lastReceived { shortest = now - lastReceived }
-        lastReceived = now
         noteServed()
-        isSilent = false
         inbox += octets
+        uncounted += octets.count
+        // A server must not keep a connection in use with single octets.
+        if uncounted >= UpstreamLimits.countedOctets { noteReceived(now) }
         var start = 0
         while end == nil, inbox.count - start >= 2 {
             let count = Int(inbox[start]) << 8 | Int(inbox[start + 1])
@@ -317,7 +321,21 @@ extension PipelinedConnection {
         }
         guard end == nil else { return }
         inbox.removeFirst(start)
+        if inbox.isEmpty || start > 0 { messageBegun = nil }
+        if !inbox.isEmpty {
+            let begun = messageBegun ?? now
+            messageBegun = begun
+            if now - begun >= UpstreamLimits.message {
+                throw .broken("sent no complete message for \(UpstreamLimits.message)")
+            }
+        }
         closeIfDone()
+    }
+
+    private func noteReceived(_ now: Instant) {
+        lastReceived = now
+        isSilent = false
+        uncounted = 0
     }
 
     private func noteServed() {
@@ -332,8 +350,10 @@ extension PipelinedConnection {
         guard let entry = pending.removeValue(forKey: id) else {
             guard let late = givenUp.removeValue(forKey: id) else { return noteForeign() }
             hasReplied = true
+            noteReceived(clocks.now())
             return noteAnswered(late)
         }
+        noteReceived(clocks.now())
         let time = clocks.now() - entry.since
         shortest = min(shortest ?? time, time)
         hasReplied = true

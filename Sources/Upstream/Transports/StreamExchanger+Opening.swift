@@ -26,3 +26,28 @@ extension StreamExchanger {
         }
     }
 }
+
+// MARK: - Connections that lose queries
+
+extension StreamExchanger {
+    /// Checks the connection of an unanswered query, and also sends the query on another
+    /// established connection; returns nil if there is none.
+    ///
+    /// A server that answers in order gets the query only once, because the query could delay the
+    /// queries of the other connection.
+    func `repeat`(
+        _ exchange: UpstreamExchange,
+        _ attempt: Attempt,
+        _ connection: PipelinedConnection
+    ) async throws(UpstreamError) -> UpstreamReply? {
+        connection.checkLoss(samples)
+        guard answersOutOfOrder, connection.wasServed, connection.end == nil,
+            let other = workingConnection(besides: [connection])
+        else { return nil }
+        let race = ConnectionRace(exchange.message, attempt, clocks)
+        race.ask(connection)
+        race.ask(other)
+        let answer = try await race.reply()
+        return try validate(answer.octets, exchange, on: answer.connection)
+    }
+}

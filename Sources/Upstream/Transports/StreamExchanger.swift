@@ -15,6 +15,9 @@ final class StreamExchanger {
     /// Query that is sent first on a new connection, while another connection is usable.
     private let greeting: [UInt8]
 
+    /// Queries of the daemon that show if a connection loses queries.
+    let samples: [[UInt8]]
+
     var current: [Purpose: PipelinedConnection] = [:]
 
     /// New connections, each opened to replace a silent connection in `current`.
@@ -51,6 +54,9 @@ final class StreamExchanger {
         var random = SystemRandomNumberGenerator()
         let transport = isProtected ? UpstreamExchange.Transport.encrypted : .stream
         greeting = UpstreamExchange(.probe, over: transport, random: &random).message
+        samples = Query.samples.prefix(UpstreamLimits.lossCheckQueries).map {
+            UpstreamExchange($0, over: transport, random: &random).message
+        }
     }
 
     func count(in numbers: inout UpstreamNumbers) {
@@ -91,6 +97,9 @@ final class StreamExchanger {
         let connection = self.connection(for: purpose, receivedSince: since)
         watchOrder()
         attempt.place?.update { $0.isReused = reused > before }
+        if since != nil, let answer = try await self.repeat(exchange, attempt, connection) {
+            return answer
+        }
         if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable {
             let race = ConnectionRace(exchange.message, attempt, clocks)
             race.ask(connection) { [self] lost, error in
@@ -237,7 +246,7 @@ final class StreamExchanger {
     }
 
     /// Returns an established connection, if possible a connection without an overdue query.
-    private func workingConnection(
+    func workingConnection(
         besides tried: [PipelinedConnection] = []
     ) -> PipelinedConnection? {
         let working = [Purpose.queries, .queriesOfBusyClients, .probes]
@@ -246,7 +255,8 @@ final class StreamExchanger {
                 each.isUsable && each.wasServed && !tried.contains { $0 === each }
             }
         let now = clocks.now()
-        return working.first { !$0.isSilent && $0.overdue(at: now) == nil } ?? working.first
+        return working.first { !$0.isSilent && !$0.isLossy && $0.overdue(at: now) == nil }
+            ?? working.first
     }
 
     /// Lets later queries of `purpose` use `working`, because `own` could not be established.
@@ -345,7 +355,7 @@ final class StreamExchanger {
     }
 
     private func isSilent(_ connection: PipelinedConnection, _ since: Instant?) -> Bool {
-        connection.isSilent
+        connection.isSilent || connection.isLossy
             || since.map { connection.lastReceived ?? connection.begun < $0 } ?? false
     }
 
@@ -371,7 +381,7 @@ final class StreamExchanger {
         }
     }
 
-    private func validate(
+    func validate(
         _ octets: [UInt8],
         _ exchange: UpstreamExchange,
         on connection: PipelinedConnection

@@ -74,7 +74,7 @@ extension Network {
         "\(question.name)".lowercased().contains("loop-probe.httpdnsd")
     }
 
-    /// Returns the reply to a health probe, `. IN NS`.
+    /// Returns the reply to a query of the daemon itself, such as the health probe `. IN NS`.
     ///
     /// Uses only entries without a question, and entries for this question. A server without such
     /// an entry is healthy.
@@ -109,16 +109,18 @@ extension Network {
             return .fault(.silent, after: .zero)
         }
         guard !Self.seeksLoop(question) else { return .fault(.silent, after: .zero) }
-        if question.name == .root, question.type == .ns {
+        let name = question.name.words
+        let entries = entries { $0 == .upstream(address) } ?? []
+        let isSample =
+            name.hasSuffix(".root-servers.net") && !entries.contains { $0.question == question }
+        if isSample || question.name == .root && question.type == .ns {
             return reply(toProbe: query, at: address, isTCP: isTCP)
         }
-        let name = question.name.words
         let what = "\(upstream) \(name) \(question.type)\(isTCP ? " TCP" : "")"
         journal.append(
             Sent(what: what, at: world.now, query: (query, octets.count, isTCP))
         )
         var datagrams: [(octets: [UInt8], after: Duration)] = []
-        let entries = entries { $0 == .upstream(address) } ?? []
         for entry in entries where entry.answers(query, isTCP: isTCP) {
             let delay = entry.delay ?? Self.latency.upstream
             if let fault = entry.fault { return .fault(fault, after: entry.delay ?? .zero) }
@@ -357,8 +359,8 @@ struct Line: HTTPTransport {
     }
 
     @ServiceLoop
-    func reset() {
+    func reset(only provider: String?) {
         network.hasNewConnections = true
-        network.world.reset()
+        network.world.reset(only: provider)
     }
 }
