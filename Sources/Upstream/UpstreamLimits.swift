@@ -198,7 +198,7 @@ package enum UpstreamLimits {
     /// Number of octets of an incomplete message that count as received data.
     static let countedOctets = 512
 
-    /// Minimum interval between checks if a connection loses queries, and queries of a check.
+    /// Minimum interval between two loss checks of a connection; number of queries in a check.
     static let lossCheckSpacing: Duration = .seconds(1)
     static let lossCheckQueries = 4
 

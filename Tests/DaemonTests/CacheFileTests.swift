@@ -336,7 +336,8 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `a reload replaces a foreign file at the default path, and zeros at any path`()
+    func
+        `a reload replaces a file that is not a snapshot at the default path, and zeros at any path`()
         async throws
     {
         for (octets, isOwn) in [(Array("token".utf8), true), ([0, 0, 0, 0], false)] {

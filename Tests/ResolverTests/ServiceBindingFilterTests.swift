@@ -217,7 +217,7 @@ struct ServiceBindingFilterTests {
 
     @Test
     @ServiceLoop
-    func `no record of a large answer is lost, and records without a route pass unchanged`()
+    func `a large answer keeps all records, and those of names without a route stay unchanged`()
         async throws
     {
         for name: Name in ["www.example.com", "www.example.org"] {

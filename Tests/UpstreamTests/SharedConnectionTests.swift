@@ -210,7 +210,7 @@ struct SharedConnectionTests {
         }
     }
 
-    @Test("after a quick opening, further connections are opened sooner", arguments: 1...3)
+    @Test("if connections usually open quickly, further ones are opened sooner", arguments: 1...3)
     @ServiceLoop
     private func silentAfterReply(silent: Int) async throws {
         let server = try StreamServer { client in
@@ -249,7 +249,7 @@ struct SharedConnectionTests {
         #expect(client.opened == 6)
     }
 
-    @Test("a connection that answers every second query is replaced")
+    @Test("a connection on which half of the queries get no reply is replaced")
     @ServiceLoop
     func lossyConnection() async throws {
         let server = try StreamServer { client in

@@ -243,7 +243,7 @@ struct SetupMachineTests {
         )
     }
 
-    @Test("the diff of a revert shows the file that replaces a link without a target")
+    @Test("the diff of a revert shows the file that replaces a dangling link")
     func forecast() throws {
         for server in [nil, "192.0.2.7"] {
             let root = try Self.root("dangling")

@@ -117,7 +117,7 @@ package struct SettingsEnvironment: Sendable {
         variable("STATE_DIRECTORY").flatMap(firstPath)
     }
 
-    /// Returns the first path of a list with colons; nil if this path is not absolute.
+    /// Returns the first path of a colon-separated list; nil if this path is not absolute.
     static func firstPath(in list: String) -> String? {
         list.hasPrefix("/") ? String(list.prefix { $0 != ":" }) : nil
     }

@@ -190,9 +190,9 @@ extension VendorSettings {
             """
             Limits on the calls and the billed units. The counts are in the file usage.state. So \
             the counts survive restarts, and all daemons of the machine share the counts. The \
-            file also has the latest client and the times of the latest calls, so that a restart \
-            does not end the limits of clients. The daemon logs when a limit is reached. If the file is damaged or cannot be accessed, a \
-            budget with `on-exceeded: fallback` counts as spent.
+            file also has the client that used the vendor last, and the times of the latest \
+            calls, so that the shares of the clients also apply after a restart. The daemon logs \
+            when a limit is reached. If the file is damaged or cannot be accessed, a budget with `on-exceeded: fallback` counts as spent.
             """
         },
         .section("price", \.price, priceTable, fresh: PriceSettings()) {

@@ -356,8 +356,8 @@ final class ListenerManager {
 
     /// Ends the TCP sessions, and releases the addresses.
     ///
-    /// If the disk does not respond, the process can outlive its service, and the kernel would
-    /// still distribute datagrams to open sockets.
+    /// If the disk does not respond, the process continues after its service has ended. The kernel
+    /// would then still distribute datagrams to open sockets.
     func finish() {
         for server in servers { server.finish() }
         DatagramListener.flush()

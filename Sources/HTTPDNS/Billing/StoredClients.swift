@@ -4,7 +4,7 @@ internal import DNSWire
 /// Latest DNS clients of a vendor, with wall-clock times, so that a restart does not forget them.
 ///
 /// ``RecentClients`` has the same facts about the current process, with monotonic times. A stored
-/// time in the future counts as now: a change of the clock must not end the limits of clients.
+/// time in the future counts as now, so that a wrong clock does not end the limits on clients.
 package struct StoredClients: Sendable, Hashable {
     /// Latest client, as ``DNSWire/ClientNetwork/number``.
     package private(set) var last: UInt64 = 0

@@ -213,8 +213,8 @@ package protocol UsageStore: AnyObject, Sendable {
     /// Changes the record of `vendor` under an exclusive lock; returns nil for an unknown record.
     ///
     /// - Parameters:
-    ///   - durably: selects the result if the storage cannot be opened or written. If true, the
-    ///     result is nil; if false, the result is a record in memory.
+    ///   - durably: true if the caller needs a stored record. If the storage cannot be opened or
+    ///     written, the result is then nil; otherwise, it is a record in memory.
     ///   - change: returns true if it changed the record. The closure can run on any thread. After
     ///     this function has returned nil, the closure can still run.
     @ServiceLoop

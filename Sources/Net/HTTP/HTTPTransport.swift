@@ -15,7 +15,7 @@ package protocol HTTPTransport: Sendable {
         _ completion: @escaping Handler
     ) -> any RequestHandle
 
-    /// Drops the connections of a provider, or of all providers (nil).
+    /// Drops the connections of one ``HTTPRequest/provider``, or of all providers (nil).
     ///
     /// Requests in flight then fail with `HTTPError.broken`.
     func reset(only provider: String?)

@@ -55,8 +55,8 @@ final class ConnectionRace {
     /// Also sends the query on the connections that `other` returns.
     ///
     /// Calls `other` at `start`, or after half of the time until the deadline, if that is earlier.
-    /// Then calls `other` again until a reply arrives: after ``UpstreamLimits/openingWait``, and then
-    /// at intervals that double up to ``UpstreamLimits/fairWait``. If a connection of `other` ends,
+    /// Until a reply arrives, calls `other` again after ``UpstreamLimits/openingWait``, and then at
+    /// doubling intervals of at most ``UpstreamLimits/fairWait``. If a connection of `other` ends,
     /// `replacement` can return another connection.
     func ask(
         at start: Instant,

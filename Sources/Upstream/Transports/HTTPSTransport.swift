@@ -177,7 +177,7 @@ package final class HTTPSTransport: UpstreamTransport {
         }
     }
 
-    /// Sends a query of the daemon over the connection of the clients' queries.
+    /// Sends a query of the daemon over the connection that carries the clients' queries.
     private func send(
         _ query: Query,
         isFresh: Bool = false,
@@ -194,7 +194,7 @@ package final class HTTPSTransport: UpstreamTransport {
         http.send(request(exchange, isFresh: isFresh), deadline: deadline, completion)
     }
 
-    /// Checks if a connection loses queries, and then drops the connections to the server.
+    /// Drops all connections to the server if a check shows that a connection loses queries.
     ///
     /// See ``PipelinedConnection/checkLoss(_:)``.
     private func checkLoss(_ now: Instant) {
@@ -223,7 +223,7 @@ package final class HTTPSTransport: UpstreamTransport {
         case .success(let reply):
             let now = clocks.now()
             lastRenewed = now
-            // Includes the time of the reply.
+            // Includes the wait for the first reply.
             opening.replied(reply.connectionReused ? nil : now - start)
         }
         silentSince = nil
@@ -287,10 +287,10 @@ package final class HTTPSTransport: UpstreamTransport {
         attempt.cancellation?.whenCancelled { sending.cancel() }
     }
 
-    /// True if a request must be repeated, because its connection failed.
+    /// True if a request failed with its connection, and must be repeated.
     ///
-    /// An invalid certificate counts if the server has sent replies before, because one host of a
-    /// pool can have an invalid certificate.
+    /// After an invalid certificate, true if the server has sent replies before: possibly only one
+    /// host of a pool has an invalid certificate.
     private func isLost(_ sent: Result<HTTPReply, HTTPError>) -> Bool {
         switch sent {
         case .failure(.broken): true

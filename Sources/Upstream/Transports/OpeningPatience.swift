@@ -5,7 +5,7 @@ internal import Net
 ///
 /// A load balancer can pass some connections to a dead server.
 struct OpeningPatience {
-    /// Usual opening time of a connection; nil before the first reply.
+    /// Usual time to open a connection; nil before the first reply.
     private(set) var usual: Duration?
 
     /// Number of connections that were opened since the latest reply, because others stayed silent.
@@ -21,10 +21,10 @@ struct OpeningPatience {
         )
     }
 
-    /// Records a reply, and the opening time of its connection, if known.
+    /// Records a reply, and the time in which its connection opened, if known.
     ///
-    /// Above `openingWait`, the usual time at most doubles: over HTTPS, the opening time includes the
-    /// time of the first reply, and a client can query a slow name.
+    /// Above `openingWait`, each reply at most doubles the usual time. Over HTTPS, `time` includes
+    /// the wait for the first reply, and a client can query a slow name.
     mutating func replied(_ time: Duration?) {
         silentOpenings = 0
         guard let time else { return }

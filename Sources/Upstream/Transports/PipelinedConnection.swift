@@ -61,7 +61,7 @@ final class PipelinedConnection {
     /// The connection stays open: a client may have queried a name that the server does not answer.
     private(set) var isSilent = false
 
-    /// True if the connection answered only a part of the daemon's own queries (``checkLoss(_:)``).
+    /// True if only a part of the daemon's own queries got replies (``checkLoss(_:)``).
     private(set) var isLossy = false
 
     private var lossCheckedAt: Instant?
@@ -242,7 +242,7 @@ extension PipelinedConnection {
         overdueTime.flatMap { $0 <= now ? oldest : nil }
     }
 
-    /// Checks with queries of the daemon if the connection loses queries.
+    /// Sends queries of the daemon, to find out whether the connection loses queries.
     ///
     /// Queries of clients cannot show this, because a client can query names that get no answer. If
     /// no query of the check is answered, the connection is slow or silent, but not lossy.
@@ -310,7 +310,7 @@ extension PipelinedConnection {
         noteServed()
         inbox += octets
         uncounted += octets.count
-        // A server must not keep a connection in use with single octets.
+        // Otherwise, a server that sends single octets could keep a bad connection in use.
         if uncounted >= UpstreamLimits.countedOctets { noteReceived(now) }
         var start = 0
         while end == nil, inbox.count - start >= 2 {

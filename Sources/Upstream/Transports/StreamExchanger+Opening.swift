@@ -30,11 +30,11 @@ extension StreamExchanger {
 // MARK: - Connections that lose queries
 
 extension StreamExchanger {
-    /// Checks the connection of an unanswered query, and also sends the query on another
-    /// established connection; returns nil if there is none.
+    /// Checks the connection of an unanswered query, and sends the query again on this and another
+    /// connection.
     ///
-    /// A server that answers in order gets the query only once, because the query could delay the
-    /// queries of the other connection.
+    /// Returns nil, and sends no query, if there is no other established connection, or if the
+    /// server answers in order: the query could delay the queries of the other connection.
     func `repeat`(
         _ exchange: UpstreamExchange,
         _ attempt: Attempt,

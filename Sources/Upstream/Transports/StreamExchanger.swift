@@ -195,8 +195,8 @@ final class StreamExchanger {
     /// True if a query must be repeated because its connection ended.
     ///
     /// False for a busy client if no reply arrived on the connection: the server may be overloaded.
-    /// An invalid certificate counts if the server has sent replies before, because one host of a
-    /// pool can have an invalid certificate.
+    /// After an invalid certificate, true if the server has sent replies before: possibly only one
+    /// host of a pool has an invalid certificate.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,

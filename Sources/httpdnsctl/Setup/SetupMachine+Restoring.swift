@@ -129,9 +129,9 @@ extension SetupMachine {
             + "last known servers of the network (\(servers.joined(separator: ", ")))"
     }
 
-    /// Replaces the original of resolv.conf in a journal by the file that a revert writes instead.
+    /// Replaces the original of resolv.conf in the journal with the file that a revert will write.
     ///
-    /// Changes only an original that is a link to a file that no program maintains.
+    /// Does this only if the original is a link whose target no program maintains.
     func forecast(_ journal: SetupJournal) throws(Failure) -> SetupJournal {
         var journal = journal
         guard isLive,

@@ -97,7 +97,7 @@ struct SetupServers {
         return usable.filter { !$0.isIPv6 } + usable.filter(\.isIPv6)
     }
 
-    /// Two domains, because a route can send one of them to another source than most names.
+    /// Two domains: a route can send one of them to a source that most names do not use.
     private static let domains = ["example.com", "example.org"]
 
     static func resolution(by server: ServerAddress, below domain: String) -> Probe.Outcome {
