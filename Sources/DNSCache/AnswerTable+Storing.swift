@@ -17,8 +17,7 @@ extension AnswerTable {
             return false
         }
         header.demand = removeReplaced(by: header, name, now: now)
-        store(header, answer, now: now)
-        return true
+        return store(header, answer, now: now)
     }
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
@@ -26,8 +25,7 @@ extension AnswerTable {
     /// A vendor's answer is always admitted, because a repetition is billed.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
-        let isVendors = header.source == AnswerSource.vendor.rawValue
-        if isVendors || ring.hasRoom(for: length) { return true }
+        if header.isVendors || ring.hasRoom(for: length) { return true }
         return largeAnswers.admit(length, of: ring.capacity, now: now)
     }
 
@@ -57,12 +55,16 @@ extension AnswerTable {
         }
         _ = removeReplaced(by: header, name, now: now)
         header.demand = demand
-        store(header, answer, now: now)
-        return true
+        return store(header, answer, now: now)
     }
 
-    private mutating func store(_ header: EntryHeader, _ answer: CachedAnswer, now: UInt64) {
-        makeRoom(for: Int(header.length), now: now)
+    /// Returns false if there is no room without the eviction of a popular answer of a vendor.
+    private mutating func store(
+        _ header: EntryHeader,
+        _ answer: CachedAnswer,
+        now: UInt64
+    ) -> Bool {
+        guard makeRoom(for: header, now: now) else { return false }
         let reference = ring.append(
             header,
             name: answer.question.name.octets,
@@ -82,6 +84,7 @@ extension AnswerTable {
         if missing > 0 { hitsByServer += repeatElement(0, count: missing) }
         count(header, by: 1)
         numbers.insertions &+= 1
+        return true
     }
 
     /// Returns half of the sum of the hits of the removed entries.
@@ -132,9 +135,14 @@ extension AnswerTable {
         numbers.markedStale &+= 1
     }
 
-    private mutating func makeRoom(for length: Int, now: UInt64) {
+    /// Evicts entries; returns false if the next entry is a popular answer of a vendor, but the new
+    /// answer is neither popular nor of a vendor.
+    ///
+    /// Otherwise, a flood of other answers could evict popular answers of vendors, and each
+    /// repetition is billed. A further call continues with the following entries.
+    private mutating func makeRoom(for new: EntryHeader, now: UInt64) -> Bool {
         var spares = Self.mostSpared
-        while !ring.hasRoom(for: length) {
+        while !ring.hasRoom(for: Int(new.length)) {
             let reference = ring.reference(at: ring.tail)
             guard ring.isLive(reference) else {
                 ring.removeOldest()
@@ -146,12 +154,17 @@ extension AnswerTable {
                 ring[renewed].demand.noteSpared()
                 index.move(reference, to: renewed, hash: entry.hash)
                 spares -= price
+            } else if entry.isVendors, entry.demand.isNew, entry.isFresh(now), !new.isVendors,
+                new.demand.hits == 0
+            {
+                return false
             } else {
                 remove(reference)
                 ring.removeOldest()
                 countLoss(of: entry, now: now)
             }
         }
+        return true
     }
 
     /// Removes the entry with the lowest rank; of several such entries, the entry nearest to the

@@ -143,6 +143,8 @@ extension EntryHeader {
 
     var source: UInt8 { origin & 0x1F }
 
+    var isVendors: Bool { source == AnswerSource.vendor.rawValue }
+
     /// True if the mirror can store a copy of the entry, and has none.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }

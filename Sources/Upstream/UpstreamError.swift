@@ -85,6 +85,9 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
+    /// True if possibly only one of several hosts behind the server's address causes the error.
+    var isOfOneHost: Bool { if case .broken = self { true } else { isUntrusted } }
+
     var isUntrusted: Bool { if case .untrusted = self { true } else { false } }
 
     package var isCrowded: Bool { self == .crowded || self == .clientCrowded }

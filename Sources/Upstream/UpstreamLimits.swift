@@ -66,10 +66,10 @@ package enum UpstreamLimits {
 
     static let probeDatagrams = 3
 
-    /// If a server has answered within this time, its first `distrusts - 1` consecutive probes with
-    /// an invalid certificate do not count: one host of a pool can have an invalid certificate.
+    /// If a server has answered within this time, its first `failuresOfHosts - 1` consecutive probes
+    /// with a closed connection or an invalid certificate do not count.
     static let trustTime: Duration = .seconds(60)
-    static let distrusts = 2
+    static let failuresOfHosts = 2
 
     /// Number of consecutive probes with an error response after which a server is backed off.
     static let declinesBeforeRest = 3

@@ -91,6 +91,29 @@ struct EvictionTests {
         #expect(table.numbers.evictions > 90_000)
     }
 
+    @Test(arguments: [3, 40, 90])
+    func `popular answers of vendors survive a flood of other answers`(_ addresses: Int) throws {
+        var table = AnswerTable(limit: 1 << 20, seed: 6)
+        let used = try (0..<1_000).map { try Name("used\($0).example.com") }
+        for name in used { _ = table.insert(try .addresses(name, ttl: 86_400), now: 0) }
+        let (flood, values) = (20_000, Array(0..<UInt32(addresses)))
+        var (lost, stored) = (0, 0)
+        for index in 0..<flood {
+            if index.isMultiple(of: 100) {
+                for name in used where try table.ask(Asked(name: name), now: 0, limit: 512) == nil {
+                    lost += 1
+                    _ = table.insert(try .addresses(name, ttl: 86_400), now: 0)
+                }
+            }
+            let name = try Name("x\(index).example.org")
+            let answer = try CachedAnswer.addresses(name, values, source: .upstream)
+            if table.insert(answer, now: 0) { stored += 1 }
+        }
+        #expect(lost == 0)
+        #expect(stored > flood * 8 / 10)
+        #expect(table.faults() == [])
+    }
+
     @Test
     func `names that are no longer queried are evicted`() throws {
         var table = AnswerTable(limit: 256 << 10, seed: 7)

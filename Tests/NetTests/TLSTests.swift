@@ -79,6 +79,26 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
+    func `if a server refuses the resumption of sessions, the client connects without a session`()
+        async throws
+    {
+        let server = try TicketRefusingServer()
+        let client = try TLSClient(certificateFile: server.certificate.authorityFile)
+        for count in 0...2 {
+            let connection = try await client.connect(
+                to: server.address,
+                name: Certificates.name,
+                deadline: patience
+            )
+            #expect(!connection.isResumed)
+            #expect(try await connection.read(upTo: 10, deadline: patience).count == 1)
+            connection.close()
+            #expect(server.refused == count)
+        }
+    }
+
+    @ServiceLoop
+    @Test
     func `the budget is charged only for a connection that ends without data`() async throws {
         let client = try client()
         for isAnswered in [true, false] {

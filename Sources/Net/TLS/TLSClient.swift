@@ -97,10 +97,25 @@ package final class TLSClient {
         deadline: Instant?
     ) async throws(TLSError) -> TLSConnection {
         let place = Server(address: server, name: name)
+        let session = sessions[place]
+        do throws(TLSError) {
+            return try await connect(place, session, deadline)
+        } catch {
+            // Some load balancers and middleboxes end a handshake that resumes a session.
+            guard session != nil, error.mayBeOfSession else { throw error }
+            return try await connect(place, nil, deadline)
+        }
+    }
+
+    private func connect(
+        _ place: Server,
+        _ session: Session?,
+        _ deadline: Instant?
+    ) async throws(TLSError) -> TLSConnection {
         let stream: StreamConnection
         do throws(SocketError) {
             try await waitForBudget(of: place, deadline)
-            stream = try await StreamConnection.connect(to: server, deadline: deadline)
+            stream = try await StreamConnection.connect(to: place.address, deadline: deadline)
         } catch {
             throw .socket(error)
         }
@@ -110,8 +125,8 @@ package final class TLSClient {
             OpenSSLErrors.clear()
             let engine = unsafe try TLSEngine(
                 context: context,
-                name: name,
-                session: sessions[place]
+                name: place.name,
+                session: session
             )
             let connection = TLSConnection(stream, engine) { [weak self] session in
                 self?.keep(session, for: place)

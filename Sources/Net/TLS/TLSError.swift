@@ -11,6 +11,17 @@ package enum TLSError: Error, Hashable {
     case handshake(String)
 }
 
+extension TLSError {
+    /// True if the resumption of a session can be the cause.
+    var mayBeOfSession: Bool {
+        switch self {
+        case .socket(.closed), .handshake: true
+        case .socket(let error): error.isReset
+        case .setup, .untrusted: false
+        }
+    }
+}
+
 extension TLSError: CustomStringConvertible {
     package var description: String {
         switch self {

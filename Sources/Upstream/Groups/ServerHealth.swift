@@ -50,8 +50,8 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
-    /// Number of consecutive probes that could not authenticate the server.
-    private var distrusts = 0
+    /// Number of consecutive failed probes with errors that can be of one host of a pool.
+    private var failures = 0
 
     /// Start of an unanswered attempt that caused a probe.
     ///
@@ -217,7 +217,7 @@ extension ServerHealth {
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time
         receivedAt = now
         answeredAt = now
-        (declines, distrusts) = (0, 0)
+        (declines, failures) = (0, 0)
         return (time > shortest, rests)
     }
 
@@ -247,7 +247,7 @@ extension ServerHealth {
         isProbed = false
         receivedAt = now
         answeredAt = now
-        (declines, distrusts) = (0, 0)
+        (declines, failures) = (0, 0)
         defer { rest = nil }
         return rest != nil
     }
@@ -268,9 +268,9 @@ extension ServerHealth {
         } else if !isDown, !isSilent(since: began) {
             // The server has replied since the start of the probe.
             return false
-        } else if reason.isUntrusted, !isDown, answered(within: UpstreamLimits.trustTime, now) {
-            distrusts += 1
-            guard distrusts >= UpstreamLimits.distrusts else { return false }
+        } else if reason.isOfOneHost, !isDown, answered(within: UpstreamLimits.trustTime, now) {
+            failures += 1
+            guard failures >= UpstreamLimits.failuresOfHosts else { return false }
         }
         (declines, lostAt) = (0, nil)
         let before = rest

@@ -316,7 +316,7 @@ extension PipelinedConnection {
         while end == nil, inbox.count - start >= 2 {
             let count = Int(inbox[start]) << 8 | Int(inbox[start + 1])
             guard inbox.count - start - 2 >= count else { break }
-            take(Array(inbox[(start + 2)..<(start + 2 + count)]))
+            take(Array(inbox[(start + 2)..<(start + 2 + count)]), now)
             start += 2 + count
         }
         guard end == nil else { return }
@@ -344,17 +344,17 @@ extension PipelinedConnection {
         openingTime = clocks.now() - begun
     }
 
-    private func take(_ reply: [UInt8]) {
+    private func take(_ reply: [UInt8], _ now: Instant) {
         guard reply.count >= 12 else { return noteForeign() }
         let id = UInt16(reply[0]) << 8 | UInt16(reply[1])
         guard let entry = pending.removeValue(forKey: id) else {
             guard let late = givenUp.removeValue(forKey: id) else { return noteForeign() }
             hasReplied = true
-            noteReceived(clocks.now())
+            noteReceived(now)
             return noteAnswered(late)
         }
-        noteReceived(clocks.now())
-        let time = clocks.now() - entry.since
+        noteReceived(now)
+        let time = now - entry.since
         shortest = min(shortest ?? time, time)
         hasReplied = true
         noteAnswered(entry)

@@ -194,18 +194,20 @@ final class StreamExchanger {
 
     /// True if a query must be repeated because its connection ended.
     ///
-    /// False for a busy client if no reply arrived on the connection: the server may be overloaded.
-    /// After an invalid certificate, true if the server has sent replies before: possibly only one
-    /// host of a pool has an invalid certificate.
+    /// False for a busy client if no reply arrived: the server may be overloaded. If the connection
+    /// was never open, true only if the server has replied before (``UpstreamError/isOfOneHost``).
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,
         _ attempt: Attempt
     ) -> Bool {
-        (connection.wasOpen && !(attempt.isOfBusyClient && connection.isRefusal)
-            || error == Self.dropped || error.isUntrusted && opening.usual != nil)
-            && connection.end != nil && error != .timedOut && !attempt.isCancelled
-            && !attempt.isOver
+        let hasFailed =
+            connection.wasOpen
+            ? !(attempt.isOfBusyClient && connection.isRefusal)
+            : opening.usual != nil && error.isOfOneHost
+                && (error.isUntrusted || !attempt.isOfBusyClient)
+        return (hasFailed || error == Self.dropped) && connection.end != nil
+            && error != .timedOut && !attempt.isCancelled && !attempt.isOver
             && clocks.now() < attempt.deadline
     }
 
@@ -234,8 +236,7 @@ final class StreamExchanger {
         guard let newest = candidates[purpose] ?? current[purpose] else { return nil }
         if newest.isUsable, !tried.contains(where: { $0 === newest }) { return newest }
         if newest.end == nil || !newest.hasReplied {
-            guard tried.count < UpstreamLimits.openings,
-                clocks.now() - newest.begun >= opening.time
+            guard tried.count < UpstreamLimits.openings, clocks.now() - newest.begun >= opening.time
             else { return nil }
             opening.openedAnother()
         }
@@ -255,8 +256,8 @@ final class StreamExchanger {
                 each.isUsable && each.wasServed && !tried.contains { $0 === each }
             }
         let now = clocks.now()
-        return working.first { !$0.isSilent && !$0.isLossy && $0.overdue(at: now) == nil }
-            ?? working.first
+        let good = working.first { !$0.isSilent && !$0.isLossy && $0.overdue(at: now) == nil }
+        return good ?? working.first
     }
 
     /// Lets later queries of `purpose` use `working`, because `own` could not be established.
