@@ -85,7 +85,7 @@ package final class AnswerCache: Sendable {
     /// Returns false only if the cache has no entry, fresh or expired, with this hash.
     package func mayContain(_ hash: UInt64) -> Bool { table.withLock { $0.mayContain(hash) } }
 
-    /// Stores an answer, unless its lifetime is 0 or the cache rejects its size.
+    /// Stores an answer, unless its lifetime is 0, or the cache has no room for it.
     package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {
         guard answer.lifetime > 0 else { return }
         _ = withTable(now: now) { $0.insert(answer, hash: hash, now: $1) }

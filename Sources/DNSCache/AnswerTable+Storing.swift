@@ -16,8 +16,10 @@ extension AnswerTable {
         guard Int(header.length) <= ring.capacity / 2, admits(header, now: now) else {
             return false
         }
+        let before = numbers.entries
         header.demand = removeReplaced(by: header, name, now: now)
-        return store(header, answer, now: now)
+        let isRenewed = numbers.entries < before
+        return store(header, answer, now: now, evictsAny: header.isVendors || isRenewed)
     }
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
@@ -55,16 +57,19 @@ extension AnswerTable {
         }
         _ = removeReplaced(by: header, name, now: now)
         header.demand = demand
-        return store(header, answer, now: now)
+        return store(header, answer, now: now, evictsAny: header.isVendors)
     }
 
     /// Returns false if there is no room without the eviction of a popular answer of a vendor.
     private mutating func store(
         _ header: EntryHeader,
         _ answer: CachedAnswer,
-        now: UInt64
+        now: UInt64,
+        evictsAny: Bool
     ) -> Bool {
-        guard makeRoom(for: header, now: now) else { return false }
+        guard makeRoom(for: Int(header.length), now: now, evictsAny: evictsAny) else {
+            return false
+        }
         let reference = ring.append(
             header,
             name: answer.question.name.octets,
@@ -135,14 +140,14 @@ extension AnswerTable {
         numbers.markedStale &+= 1
     }
 
-    /// Evicts entries; returns false if the next entry is a popular answer of a vendor, but the new
-    /// answer is neither popular nor of a vendor.
+    /// Evicts entries; returns false if the next entry is a popular answer of a vendor, unless
+    /// `evictsAny` is true (for answers of vendors, and new answers for cached questions).
     ///
     /// Otherwise, a flood of other answers could evict popular answers of vendors, and each
     /// repetition is billed. A further call continues with the following entries.
-    private mutating func makeRoom(for new: EntryHeader, now: UInt64) -> Bool {
+    private mutating func makeRoom(for length: Int, now: UInt64, evictsAny: Bool) -> Bool {
         var spares = Self.mostSpared
-        while !ring.hasRoom(for: Int(new.length)) {
+        while !ring.hasRoom(for: length) {
             let reference = ring.reference(at: ring.tail)
             guard ring.isLive(reference) else {
                 ring.removeOldest()
@@ -154,9 +159,7 @@ extension AnswerTable {
                 ring[renewed].demand.noteSpared()
                 index.move(reference, to: renewed, hash: entry.hash)
                 spares -= price
-            } else if entry.isVendors, entry.demand.isNew, entry.isFresh(now), !new.isVendors,
-                new.demand.hits == 0
-            {
+            } else if !evictsAny, entry.isVendors, entry.demand.isNew, entry.isFresh(now) {
                 return false
             } else {
                 remove(reference)

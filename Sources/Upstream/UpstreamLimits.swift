@@ -192,7 +192,7 @@ package enum UpstreamLimits {
     /// Maximum connections per server that get no new queries and only wait for replies.
     static let retiredConnections = 4
 
-    /// Time in which a message must be complete after its first octet.
+    /// Age of an incomplete message at which further octets of it end the connection.
     static let message: Duration = .seconds(4)
 
     /// Number of octets of an incomplete message that count as received data.

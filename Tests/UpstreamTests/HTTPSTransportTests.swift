@@ -56,7 +56,7 @@ private final class WaitingTransport: HTTPTransport {
     }
 
     private final class Handle: RequestHandle {
-        let wasSent = false
+        let wasSent = true
 
         func cancel() {}
     }

@@ -46,8 +46,8 @@ final class UsageFile: UsageStore {
         var result: UsageRecord?
         let unwritten = Lock<UsageRecord?>(nil)
         do throws(SharedFile.Fault) {
-            let isOfOtherVersion: Bool
-            (result, isOfOtherVersion) = try file.change { [latest] octets in
+            let (isOfOtherVersion, isWritten): (Bool, Bool)
+            (result, isOfOtherVersion, isWritten) = try file.change { [latest] octets in
                 let (known, knownRecords) = latest.withLock { $0 }
                 // `known` is empty before the first write, but an empty file is damaged.
                 // If the file was deleted, `SharedFile` created it again without records (`new`);
@@ -56,24 +56,28 @@ final class UsageFile: UsageStore {
                     !known.isEmpty
                     && (octets.elementsEqual(known) || octets.elementsEqual(Self.new))
                 guard var records = isKnown ? knownRecords : Self.records(octets) else {
-                    return (nil, (nil, Self.isOfOtherVersion(octets)))
+                    return (nil, (nil, Self.isOfOtherVersion(octets), false))
                 }
                 var record = records[vendor] ?? UsageRecord(day: today)
                 record.move(to: today)
                 let isChanged = change(&record) || record.day != records[vendor]?.day
                 records[vendor] = record
-                guard isChanged else { return (nil, (record, false)) }
+                guard isChanged else { return (nil, (record, false, false)) }
                 unwritten.withLock { [record] in $0 = record }
                 let content = Self.octets(records)
                 latest.withLock { [records] in $0 = (content, records) }
-                return (content, (record, false))
+                return (content, (record, false, true))
             }
             let fault =
                 isOfOtherVersion
                 ? "another version of httpdnsd has written \(file.path); install that version again"
                 : "damaged state file \(file.path); run `httpdnsctl bill --reset \(vendor)`"
             problem = result == nil ? "usage unknown: \(fault)" : nil
-            continued.remove(vendor)
+            if isWritten {
+                continued.remove(vendor)
+            } else if !durably, continued.contains(vendor) {
+                return memory.update(vendor, today: today, durably: false, change)
+            }
         } catch {
             switch error {
             case .unavailable(let why, let isObstructed):

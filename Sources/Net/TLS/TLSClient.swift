@@ -97,20 +97,22 @@ package final class TLSClient {
         deadline: Instant?
     ) async throws(TLSError) -> TLSConnection {
         let place = Server(address: server, name: name)
-        let session = sessions[place]
+        var hasResumed = false
         do throws(TLSError) {
-            return try await connect(place, session, deadline)
+            return try await connect(place, deadline, resumes: true, &hasResumed)
         } catch {
             // Some load balancers and middleboxes end a handshake that resumes a session.
-            guard session != nil, error.mayBeOfSession else { throw error }
-            return try await connect(place, nil, deadline)
+            guard hasResumed, error.mayBeOfSession else { throw error }
+            return try await connect(place, deadline, resumes: false, &hasResumed)
         }
     }
 
+    /// - Parameter hasResumed: set to true if the handshake tries to resume a session.
     private func connect(
         _ place: Server,
-        _ session: Session?,
-        _ deadline: Instant?
+        _ deadline: Instant?,
+        resumes: Bool,
+        _ hasResumed: inout Bool
     ) async throws(TLSError) -> TLSConnection {
         let stream: StreamConnection
         do throws(SocketError) {
@@ -122,14 +124,19 @@ package final class TLSClient {
         var handshakeTime: Duration = .zero
         do throws(TLSError) {
             try trustCurrentCertificates()
+            // Read after `trustCurrentCertificates`, which discards the sessions of former
+            // certificates.
+            let session = resumes ? sessions[place] : nil
+            hasResumed = session != nil
             OpenSSLErrors.clear()
             let engine = unsafe try TLSEngine(
                 context: context,
                 name: place.name,
                 session: session
             )
-            let connection = TLSConnection(stream, engine) { [weak self] session in
-                self?.keep(session, for: place)
+            let connection = TLSConnection(stream, engine) { [weak self, trusted] session in
+                guard let self, self.trusted === trusted else { return }
+                keep(session, for: place)
             }
             defer { handshakeTime = connection.chargedTime }
             try await connection.handshake(deadline: deadline)

@@ -263,7 +263,7 @@ extension ServerHealth {
         guard !reason.isOurs else { return false }
         if reason.isDecline {
             receivedAt = now
-            declines += 1
+            (declines, failures) = (declines + 1, 0)
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if !isDown, !isSilent(since: began) {
             // The server has replied since the start of the probe.

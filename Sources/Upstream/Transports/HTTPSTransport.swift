@@ -30,7 +30,7 @@ package final class HTTPSTransport: UpstreamTransport {
 
     private var opening = OpeningPatience()
 
-    private var lossCheck: (began: Instant?, running: Int, answered: Int) = (nil, 0, 0)
+    private var lossCheck = LossCheck()
 
     /// Request that possibly waits for a connection.
     private var unsent: (request: any RequestHandle, attempt: Attempt, since: Instant)?
@@ -178,12 +178,13 @@ package final class HTTPSTransport: UpstreamTransport {
     }
 
     /// Sends a query of the daemon over the connection that carries the clients' queries.
+    @discardableResult
     private func send(
         _ query: Query,
         isFresh: Bool = false,
         until deadline: Instant,
         _ completion: @escaping HTTPTransport.Handler
-    ) {
+    ) -> any RequestHandle {
         let exchange = UpstreamExchange(
             query,
             over: .encrypted,
@@ -191,27 +192,24 @@ package final class HTTPSTransport: UpstreamTransport {
             validates: validates,
             random: &random
         )
-        http.send(request(exchange, isFresh: isFresh), deadline: deadline, completion)
+        return http.send(
+            request(exchange, isFresh: isFresh),
+            deadline: deadline,
+            completion
+        )
     }
 
     /// Drops all connections to the server if a check shows that a connection loses queries.
     ///
-    /// See ``PipelinedConnection/checkLoss(_:)``.
+    /// See ``PipelinedConnection/checkLoss(_:)``. HTTP/1.1 has no queries that share a connection.
     private func checkLoss(_ now: Instant) {
-        guard lossCheck.running == 0,
-            lossCheck.began.map({ now - $0 >= UpstreamLimits.lossCheckSpacing }) ?? true
-        else { return }
-        let count = UpstreamLimits.lossCheckQueries
-        lossCheck = (now, running: count, answered: 0)
-        for query in Query.samples.prefix(count) {
-            send(query, until: now + UpstreamLimits.silence) { [self] sent in
-                lossCheck.running -= 1
-                if case .success = sent { lossCheck.answered += 1 }
-                guard lossCheck.running == 0, (1..<count).contains(lossCheck.answered) else {
-                    return
-                }
+        guard !transfers.isHTTP1, let number = lossCheck.begin(at: now) else { return }
+        for (index, query) in Query.samples.prefix(UpstreamLimits.lossCheckQueries).enumerated() {
+            let request = send(query, until: now + UpstreamLimits.silence) { [self] sent in
+                guard lossCheck.ended(index, sent, of: number) else { return }
                 http.reset(only: template.provider)
             }
+            lossCheck.requests.append(request)
         }
     }
 
@@ -224,7 +222,7 @@ package final class HTTPSTransport: UpstreamTransport {
             let now = clocks.now()
             lastRenewed = now
             // Includes the wait for the first reply.
-            opening.replied(reply.connectionReused ? nil : now - start)
+            if !reply.connectionReused { opening.replied(now - start) }
         }
         silentSince = nil
     }
@@ -235,6 +233,7 @@ package final class HTTPSTransport: UpstreamTransport {
     }
 
     package func networkChanged() {
+        (opening, unsent, lossCheck) = (OpeningPatience(), nil, LossCheck())
         http.reset()
         probes.reset()
     }
@@ -255,6 +254,7 @@ package final class HTTPSTransport: UpstreamTransport {
         let transport = transfer == nil ? probes : http
         let start = clocks.now()
         let sending = transport.send(request, deadline: attempt.deadline) { [self] sent in
+            if unsent?.attempt === attempt { unsent = nil }
             if !isRepeated, isLost(sent), clocks.now() < attempt.deadline {
                 return send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: true)
             }
@@ -294,7 +294,7 @@ package final class HTTPSTransport: UpstreamTransport {
     private func isLost(_ sent: Result<HTTPReply, HTTPError>) -> Bool {
         switch sent {
         case .failure(.broken): true
-        case .failure(.tls): opened > 0
+        case .failure(.tls): opening.usual != nil
         default: false
         }
     }

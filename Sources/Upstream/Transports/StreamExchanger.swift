@@ -295,7 +295,7 @@ final class StreamExchanger {
     /// Drops all connections; queries are repeated on new connections.
     func drop() {
         let old = Array(current.values) + candidates.values + retired
-        (current, candidates, retired) = ([:], [:], [])
+        (current, candidates, retired, opening) = ([:], [:], [], OpeningPatience())
         (sharing, slowClients, answersOutOfOrder) = ([:], SlowClients(), false)
         for connection in old { close(connection, Self.dropped) }
     }

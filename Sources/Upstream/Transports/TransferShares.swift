@@ -237,6 +237,8 @@ final class UpstreamTransfers {
 // MARK: - HTTP/1.1
 
 extension UpstreamTransfers {
+    var isHTTP1: Bool { connections != nil }
+
     /// Stores the HTTP version of the server, which each reply shows.
     func note(isHTTP1: Bool) {
         let connections = isHTTP1 ? UpstreamLimits.connections : nil
