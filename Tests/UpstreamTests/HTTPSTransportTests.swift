@@ -36,7 +36,7 @@ private final class ScriptedTransport: HTTPTransport {
     func reset(only provider: String?) {}
 }
 
-/// HTTP client whose requests wait for a connection until the test ends them.
+/// HTTP client with requests that wait for a connection until the test ends them.
 @ServiceLoop
 private final class WaitingTransport: HTTPTransport {
     private(set) var waiting: [(request: HTTPRequest, completion: Handler)] = []

@@ -166,8 +166,8 @@ extension Settings {
         if control.mode & 0o222 == 0 {
             reading.warn(
                 reading.place(of: "control.mode"),
-                "no user except root may connect to the control socket, because nobody has write "
-                    + "permission",
+                "no user except root may connect to the control socket, because the mode gives no "
+                    + "write permission",
                 hint: "set \"0660\", and add the administrators to the group `\(control.group)`"
             )
         }

@@ -192,7 +192,8 @@ extension VendorSettings {
             the counts survive restarts, and all daemons of the machine share the counts. The \
             file also has the client that used the vendor last, and the times of the latest \
             calls, so that the shares of the clients also apply after a restart. The daemon logs \
-            when a limit is reached. If the file is damaged or cannot be accessed, a budget with `on-exceeded: fallback` counts as spent.
+            when a limit is reached. If the file is damaged or cannot be accessed, a budget with \
+            `on-exceeded: fallback` counts as spent.
             """
         },
         .section("price", \.price, priceTable, fresh: PriceSettings()) {

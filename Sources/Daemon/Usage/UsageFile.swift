@@ -19,7 +19,7 @@ final class UsageFile: UsageStore {
     private let file: SharedFile
     private let memory = UsageMemory()
 
-    /// Vendors whose counts in ``memory`` continue the counts of the file.
+    /// Vendors with counts in ``memory`` that continue the counts of the file.
     private var continued: Set<String> = []
 
     private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
@@ -68,16 +68,15 @@ final class UsageFile: UsageStore {
                 latest.withLock { [records] in $0 = (content, records) }
                 return (content, (record, false, true))
             }
+            if result != nil, !isWritten, !durably, continued.contains(vendor) {
+                return memory.update(vendor, today: today, durably: false, change)
+            }
             let fault =
                 isOfOtherVersion
                 ? "another version of httpdnsd has written \(file.path); install that version again"
                 : "damaged state file \(file.path); run `httpdnsctl bill --reset \(vendor)`"
             problem = result == nil ? "usage unknown: \(fault)" : nil
-            if isWritten {
-                continued.remove(vendor)
-            } else if !durably, continued.contains(vendor) {
-                return memory.update(vendor, today: today, durably: false, change)
-            }
+            if isWritten { continued.remove(vendor) }
         } catch {
             switch error {
             case .unavailable(let why, let isObstructed):

@@ -24,7 +24,7 @@ struct AddressFilter {
 
     private var replacements = 0
 
-    /// Maximum number of records whose hints are replaced; further records lose their hints.
+    /// Maximum number of records with replaced hints; further records lose their hints.
     ///
     /// A reply of 64 KiB can contain 2,700 records with hints.
     static let mostReplacements = 64

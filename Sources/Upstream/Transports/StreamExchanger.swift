@@ -97,7 +97,7 @@ final class StreamExchanger {
         let connection = self.connection(for: purpose, receivedSince: since)
         watchOrder()
         attempt.place?.update { $0.isReused = reused > before }
-        if since != nil, let answer = try await self.repeat(exchange, attempt, connection) {
+        if since != nil, let answer = try await repeatQuery(exchange, attempt, connection) {
             return answer
         }
         if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable {

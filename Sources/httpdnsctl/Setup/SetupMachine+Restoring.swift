@@ -131,7 +131,7 @@ extension SetupMachine {
 
     /// Replaces the original of resolv.conf in the journal with the file that a revert will write.
     ///
-    /// Does this only if the original is a link whose target no program maintains.
+    /// Does this only if the original is a link, and no program maintains the target of this link.
     func forecast(_ journal: SetupJournal) throws(Failure) -> SetupJournal {
         var journal = journal
         guard isLive,
