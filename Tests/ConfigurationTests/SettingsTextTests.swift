@@ -224,6 +224,26 @@ struct SettingsTextTests {
         #expect(try warnings(foreign, .process).isEmpty)
     }
 
+    @Test("a hosts file that the daemon ignores, because it is not a regular file, is a warning")
+    func irregularHosts() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("192.0.2.1 a.example\n", to: "hosts")
+        let pipe = folder.path + "/pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        for environment in [SettingsEnvironment.check, .reload] {
+            for (path, reason) in [
+                (file, nil), (folder.path, "because it is a directory"),
+                (pipe, "because it is a pipe"), ("/dev/zero", "because it is not a regular file"),
+            ] as [(String, String?)] {
+                let text = isp + "hosts: {files: [\(path)]}\n"
+                let warnings = try settings(of: text, environment: environment).warnings
+                    .map { "\($0)" }
+                    .filter { $0.contains("`hosts.files`") && $0.contains("ignores") }
+                expectErrors(warnings, reason.map { ["f:2:17: \(path) \($0)"] } ?? [])
+            }
+        }
+    }
+
     @Test("a control socket without write permission is a warning")
     func closedControlSocket() throws {
         for (mode, isClosed) in [("0000", true), ("0440", true), ("0600", false), ("0060", false)] {

@@ -204,10 +204,10 @@ extension Settings {
         guard reading.has("hosts.files") else { return }
         for (index, path) in hosts.files.enumerated() {
             let place = reading.place(of: "hosts.files[\(index)]")
-            if reading.environment.isDirectory(path) {
+            if let reason = reading.environment.irregularity(path) {
                 reading.warn(
                     place,
-                    "`hosts.files`: the daemon ignores \(path), because it is a directory"
+                    "`hosts.files`: the daemon ignores \(path), because it \(reason)"
                 )
             } else if reading.environment.mayExist(path) {
                 reading.warnIfOnlyForRoot(path, at: place, isRequired: false)

@@ -32,6 +32,9 @@ package struct SettingsEnvironment: Sendable {
 
     package var isDirectory: @Sendable (String) -> Bool = { _ in false }
 
+    /// Returns why a path is not the path of a regular file; nil if it is, or if no file exists.
+    var irregularity: @Sendable (String) -> String? = { _ in nil }
+
     /// Returns why the daemon does not replace the file at a path by its snapshot of the cache.
     var snapshotFault: @Sendable (String) -> String? = { _ in nil }
 
@@ -108,6 +111,10 @@ package struct SettingsEnvironment: Sendable {
             } catch {
                 return nil
             }
+        }
+        environment.irregularity = { path in
+            guard case .notRegular(let kind) = RegularFile.fault(of: path) else { return nil }
+            return FileError.notRegular(kind).reason
         }
         environment.isDirectory = { RegularFile.fault(of: $0) == .notRegular(.directory) }
         return environment
