@@ -151,6 +151,33 @@ struct UsageFileTests {
         #expect(add(5, of: "a", to: file)?.unitsToday == 12)
     }
 
+    @Test("a reset does not change a file of another version")
+    func resetOfOtherVersion() throws {
+        let file = try file()
+        _ = add(5, of: "a", to: file)
+        _ = add(7, of: "b", to: file)
+        let content = try String(contentsOfFile: path, encoding: .utf8)
+        let other = content.replacing("httpdnsd usage 1", with: "httpdnsd usage 2")
+        try Data(other.utf8).write(to: URL(filePath: path))
+        let error = #expect(throws: UsageStoreError.self) { try file.reset("a", today: today) }
+        #expect(
+            error?.description
+                == "another version of httpdnsd has written \(path); install that version again"
+        )
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == other)
+    }
+
+    @Test("if the file is deleted after a reset, the counts before the reset do not return")
+    func deletedAfterReset() throws {
+        let file = try file()
+        _ = add(5, of: "a", to: file)
+        _ = add(7, of: "b", to: file)
+        try file.reset("a", today: today)
+        try FileManager.default.removeItem(atPath: path)
+        #expect(add(1, of: "a", to: file)?.unitsToday == 1)
+        #expect(add(1, of: "b", to: file)?.unitsToday == 8)
+    }
+
     @Test("the counts of a deleted file are written again by a running daemon")
     func deleted() throws {
         let file = try file()
@@ -169,7 +196,8 @@ struct UsageFileTests {
         #expect(add(5, of: "a", to: file) == nil)
         #expect(
             file.problem
-                == "usage unknown: damaged state file \(path); run `httpdnsctl bill --reset a`"
+                == "usage unknown: damaged state file \(path); run `httpdnsctl bill --reset a`,"
+                + " which sets the counts of all vendors to 0"
         )
         try file.reset("a", today: today)
         #expect(file.problem == nil)

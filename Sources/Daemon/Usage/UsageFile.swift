@@ -73,8 +73,9 @@ final class UsageFile: UsageStore {
             }
             let fault =
                 isOfOtherVersion
-                ? "another version of httpdnsd has written \(file.path); install that version again"
-                : "damaged state file \(file.path); run `httpdnsctl bill --reset \(vendor)`"
+                ? otherVersion
+                : "damaged state file \(file.path); run `httpdnsctl bill --reset \(vendor)`, which"
+                    + " sets the counts of all vendors to 0"
             problem = result == nil ? "usage unknown: \(fault)" : nil
             if isWritten { continued.remove(vendor) }
         } catch {
@@ -103,22 +104,32 @@ final class UsageFile: UsageStore {
         return result
     }
 
+    private var otherVersion: String {
+        "another version of httpdnsd has written \(file.path); install that version again"
+    }
+
     func reset(_ vendor: String, today: Int64) throws(UsageStoreError) {
+        var isOfOtherVersion = false
         do throws(SharedFile.Fault) {
-            try file.change { octets in
+            isOfOtherVersion = try file.change { [latest] octets in
+                guard !Self.isOfOtherVersion(octets) else { return (nil, true) }
                 var records = Self.records(octets) ?? [:]
                 let clients = records[vendor]?.clients
                 records[vendor] = UsageRecord(day: today)
                 if let clients { records[vendor]?.clients = clients }
-                return (Self.octets(records), ())
+                let content = Self.octets(records)
+                // If the file is deleted later, the counts before the reset must not return.
+                latest.withLock { [records] in $0 = (content, records) }
+                return (content, false)
             }
-            problem = nil
         } catch {
             switch error {
             case .unavailable(let why, _), .failed(let why), .unwritten(let why):
                 throw UsageStoreError(why)
             }
         }
+        guard !isOfOtherVersion else { throw UsageStoreError(otherVersion) }
+        problem = nil
     }
 }
 
