@@ -96,6 +96,38 @@ struct WatchedSocketsTests {
 
     @ServiceLoop
     @Test
+    func `the peer of a TCP connection sends no large segments`() async throws {
+        let listener = try ListeningSocket()
+        let fixture = Fixture()
+        let descriptor = try fixture.open()
+        let connected = listener.address.withSockaddr { connect(descriptor, $0, $1) }
+        try #require(connected == 0)
+        let accepted = accept(listener.descriptor, nil, nil)
+        try #require(accepted >= 0)
+        #expect(maximumSegment(of: accepted) <= StreamConnection.maximumSegment)
+        close(accepted)
+        _ = fixture.sockets.close(descriptor)
+
+        let connection = try await StreamConnection.connect(
+            to: listener.address,
+            deadline: patience
+        )
+        let other = accept(listener.descriptor, nil, nil)
+        try #require(other >= 0)
+        #expect(maximumSegment(of: other) <= StreamConnection.maximumSegment)
+        close(other)
+        connection.close()
+    }
+
+    private func maximumSegment(of descriptor: Int32) -> Int32 {
+        var segment = Int32.max
+        var size = socklen_t(MemoryLayout.size(ofValue: segment))
+        _ = getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, &segment, &size)
+        return segment
+    }
+
+    @ServiceLoop
+    @Test
     func `a socket that is always writable, but not used, is reported only every 10 ms`()
         async throws
     {

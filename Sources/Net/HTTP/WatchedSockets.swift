@@ -246,15 +246,10 @@ final class WatchedSockets {
             failure = errno
             return -1
         }
-        var size = Self.receiveBuffer
-        // SAFETY: reads one integer. A failure leaves the default.
-        _ = unsafe setsockopt(
-            descriptor,
-            SOL_SOCKET,
-            SO_RCVBUF,
-            &size,
-            socklen_t(MemoryLayout.size(ofValue: size))
-        )
+        Self.set(SO_RCVBUF, at: SOL_SOCKET, of: descriptor, to: Self.receiveBuffer)
+        // Has no effect on a socket for datagrams (HTTP/3).
+        let segment = StreamConnection.maximumSegment
+        Self.set(TCP_MAXSEG, at: Int32(IPPROTO_TCP), of: descriptor, to: segment)
         if let former = all.removeValue(forKey: descriptor), !former.isIdle {
             do throws(SocketError) {
                 try watch(descriptor, former.events)
@@ -265,6 +260,19 @@ final class WatchedSockets {
         }
         curl_output_opened(descriptor)
         return descriptor
+    }
+
+    /// Sets an option; a failure leaves the default.
+    private static func set(
+        _ option: Int32,
+        at level: Int32,
+        of descriptor: Int32,
+        to value: Int32
+    ) {
+        var value = value
+        let size = socklen_t(MemoryLayout.size(ofValue: value))
+        // SAFETY: reads one integer.
+        _ = unsafe setsockopt(descriptor, level, option, &value, size)
     }
 
     func close(_ descriptor: Int32) -> Int32 {

@@ -13,6 +13,12 @@ package final class StreamConnection {
         package let gid: UInt32
     }
 
+    /// Maximum size of a TCP segment, in octets.
+    ///
+    /// A packet with such a segment has 1,280 octets, the minimum MTU of IPv6. On a path that drops
+    /// larger packets without a message, one large reply would block a connection for all queries.
+    nonisolated static let maximumSegment: Int32 = 1_220
+
     private let endpoint: Endpoint
 
     init(_ descriptor: consuming OwnedDescriptor) throws(SocketError) {
@@ -27,6 +33,7 @@ package final class StreamConnection {
     ) async throws(SocketError) -> StreamConnection {
         let descriptor = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
         try descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
+        try descriptor.set(TCP_MAXSEG, at: Int32(IPPROTO_TCP), to: Self.maximumSegment)
         let error = descriptor.connect(to: peer)
         if SocketError.isNoPort(error, to: peer) { throw .noPort }
         return try await finish(descriptor, error: error, deadline: deadline)
