@@ -202,6 +202,9 @@ package enum UpstreamLimits {
     static let lossCheckSpacing: Duration = .seconds(1)
     static let lossCheckQueries = 4
 
+    /// Maximum repetitions of a query over HTTPS whose connections end without a reply.
+    static let connectionRepetitions = 3
+
     /// Idle timeout (RFC 7766 §6.2.3); a server can set at most `longestIdle` (RFC 7828 §3.4).
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)

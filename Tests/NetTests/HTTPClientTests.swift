@@ -270,6 +270,49 @@ struct HTTPClientTests {
     }
 
     @ServiceLoop
+    @Test(arguments: [true, false])
+    func `a distrusted connection is closed if no other request uses it`(
+        isSecure: Bool
+    ) async throws {
+        let request = isSecure ? secure("/hello") : clear("/hello")
+        for isReused in [false, true] {
+            let reply = try await client.send(request, deadline: patience)
+            #expect(reply.connectionReused == isReused)
+        }
+        let waiter = Waiter()
+        let handle = client.send(request, deadline: patience) { _ in waiter.resume(.ready) }
+        _ = await waiter.wait(until: patience)
+        handle.distrustConnection()
+        #expect(try await !client.send(request, deadline: patience).connectionReused)
+        #expect(try await client.send(request, deadline: patience).connectionReused)
+        handle.distrustConnection()
+        #expect(try await client.send(request, deadline: patience).connectionReused)
+        #expect(client.connectionsOpened == 2)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a distrusted connection that other requests use is replaced`() async throws {
+        let request = secure("/hello")
+        _ = try await client.send(request, deadline: patience)
+        let silent = ServiceLoop.task { await failure(of: secure("/silent"), deadline: patience) }
+        let waiter = Waiter()
+        let handle = client.send(request, deadline: patience) { _ in waiter.resume(.ready) }
+        _ = await waiter.wait(until: patience)
+        handle.distrustConnection()
+        #expect(try await client.send(request, deadline: patience).connectionReused)
+        var fresh = request
+        fresh.wantsFreshConnection = true
+        let provider = try #require(client.providers[request.provider])
+        let pool = try provider.group(for: request).pool
+        _ = try await client.send(fresh, deadline: patience)
+        #expect(try provider.group(for: request).pool !== pool)
+        #expect(try await client.send(request, deadline: patience).connectionReused)
+        client.reset()
+        _ = await silent.value
+    }
+
+    @ServiceLoop
     @Test
     func `the timeout of a request does not end the other requests of its connection`() async throws
     {
@@ -694,11 +737,11 @@ struct HTTPClientTests {
         // in the first 250 ms. On a busy machine, libcurl can send the request later.
         let provider = try #require(client.providers[request.provider])
         let pool = try provider.group(for: request).pool
-        for _ in 0..<10 where !pool.isSilent(server.address) {
+        for _ in 0..<10 where !pool.isSuspect(server.address) {
             let error = await failure(of: request, deadline: Clock.now + .milliseconds(500))
             #expect(error == .timedOut(reused: true))
         }
-        #expect(pool.isSilent(server.address))
+        #expect(pool.isSuspect(server.address))
         request.wantsFreshConnection = true
         #expect(try provider.group(for: request).pool !== pool)
     }

@@ -49,6 +49,8 @@ package final class Simulation: HTTPTransport {
         var sentAt: Instant? { wasSent && world.now >= ready ? ready : nil }
 
         func cancel() { world.wake(number, false) }
+
+        func distrustConnection() { world.distrusted += 1 }
     }
 
     /// Start of the simulated time, one day ahead of the system clock.
@@ -64,6 +66,9 @@ package final class Simulation: HTTPTransport {
     /// All requests so far; `cancelled` is the number of requests that their senders cancelled.
     package private(set) var sent: [Sent] = []
     package private(set) var cancelled = 0
+
+    /// Number of requests after which the sender distrusted the connection.
+    package private(set) var distrusted = 0
 
     package var script: (HTTPRequest) -> Step = { _ in .silence() }
 

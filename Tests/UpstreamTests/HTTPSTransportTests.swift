@@ -21,19 +21,29 @@ private final class ScriptedTransport: HTTPTransport {
     ) -> any RequestHandle {
         sent.append(request)
         let result = Result { () throws(HTTPError) in try script(sent.count - 1, request) }
-        return Handle(Clocks.system.timer(Clock.now) { completion(result) })
+        let timer = Clocks.system.timer(Clock.now) { completion(result) }
+        return Handle(timer) { self.distrusted += 1 }
     }
 
     private final class Handle: RequestHandle {
         private let timer: any Cancellable
+        private let distrust: @ServiceLoop () -> Void
         let wasSent = true
 
-        init(_ timer: any Cancellable) { self.timer = timer }
+        init(_ timer: any Cancellable, distrust: @escaping @ServiceLoop () -> Void) {
+            self.timer = timer
+            self.distrust = distrust
+        }
 
         func cancel() { timer.cancel() }
+
+        func distrustConnection() { distrust() }
     }
 
-    func reset(only provider: String?) {}
+    private(set) var resets = 0
+    private(set) var distrusted = 0
+
+    func reset(only provider: String?) { resets += 1 }
 }
 
 /// HTTP client with requests that wait for a connection until the test ends them.
@@ -194,7 +204,48 @@ struct HTTPSTransportTests {
         await #expect(throws: UpstreamError.httpStatus(status)) {
             try await ask(transport)
         }
-        #expect(transport.sent.count == 1)
+        // The query is not repeated; the other requests check the connection.
+        let queries = transport.sent.compactMap { $0.body.flatMap { try? Message(parsing: $0) } }
+        #expect(queries.count == 1 + UpstreamLimits.lossCheckQueries)
+        #expect(queries.count { $0.question?.name.text == "www.example.com" } == 1)
+    }
+
+    @Test(
+        "after an error reply, the connections are dropped if the daemon's queries also get errors",
+        arguments: [true, false]
+    )
+    @ServiceLoop
+    func faultyHost(isFaulty: Bool) async throws {
+        let transport = ScriptedTransport { number, request in
+            Self.answer(request, status: number == 0 || isFaulty ? 502 : 200)
+        }
+        let upstream = try upstream(transport)
+        let query = Query(question: Question(name: "www.example.com", type: .a))
+        for _ in 0..<3 {
+            _ = try? await upstream.exchange(query, deadline: Clock.now + .seconds(300))
+        }
+        while transport.sent.count < 3 + UpstreamLimits.lossCheckQueries { await Task.yield() }
+        _ = try? await upstream.exchange(query, deadline: Clock.now + .seconds(300))
+        #expect(transport.resets == (isFaulty ? 1 : 0))
+        #expect(transport.distrusted == 0)
+    }
+
+    @Test("over HTTP/1.1, a connection with an error status or an invalid body is closed")
+    @ServiceLoop
+    func faultyHostOverHTTP1() async throws {
+        let transport = ScriptedTransport { number, request in
+            var reply = Self.answer(request, status: number == 1 ? 502 : 200)
+            if number == 2 { reply.body = [] }
+            reply.version = "1.1"
+            return reply
+        }
+        let upstream = try upstream(transport)
+        let query = Query(question: Question(name: "www.example.com", type: .a))
+        for distrusted in [0, 1, 2, 2] {
+            _ = try? await upstream.exchange(query, deadline: Clock.now + .seconds(300))
+            #expect(transport.distrusted == distrusted)
+        }
+        #expect(transport.sent.count == 4 && transport.resets == 0)
     }
 
     @Test(arguments: [true, false])
@@ -318,7 +369,7 @@ struct HTTPSTransportTests {
         }
         let upstream = try upstream(transport)
         let query = Query(question: Question(name: "www.example.com", type: .a))
-        for (isAnswered, sent) in [(false, 1), (true, 2), (true, 4), (false, 6)] {
+        for (isAnswered, sent) in [(false, 1), (true, 2), (true, 4), (false, 8)] {
             let reply = try? await upstream.exchange(query, deadline: Clock.now + .seconds(300))
             #expect((reply != nil) == isAnswered)
             #expect(transport.sent.count == sent)

@@ -486,6 +486,9 @@ extension TransferSharesTests {
         /// True while the connection is silent; a request for a new connection ends the silence.
         var isSilent = false
 
+        /// True while the host answers only queries of the daemon; ends like `isSilent`.
+        var isDeafToNames = false
+
         private(set) var opened = 0
         private(set) var failed: [String: [UpstreamError]] = [:]
         private(set) var answered = 0
@@ -520,10 +523,11 @@ extension TransferSharesTests {
                 let body = request.body ?? []
                 let isProbe = request.provider == Probes.provider
                 if !isProbe, request.wantsFreshConnection {
-                    (isSilent, opened) = (false, opened + 1)
+                    (isSilent, isDeafToNames, opened) = (false, false, opened + 1)
                 }
                 guard let query = try? Message(parsing: body), isProbe || !isSilent,
-                    query.question?.name.text.hasPrefix("dead") == false
+                    let name = query.question?.name.text, !name.hasPrefix("dead"),
+                    !isDeafToNames || !name.hasSuffix(".example")
                 else { return .silence(reused: true) }
                 var answer = HTTPReply(status: 200, body: reply(to: body) { _ in })
                 answer.contentType = "application/dns-message"
@@ -594,15 +598,51 @@ extension TransferSharesTests {
 
     @Test(arguments: [1, 10, 100, 300])
     @ServiceLoop
-    func `queries for dead names cause no new connections`(rate: Int) async throws {
+    func `queries for dead names cause new connections only at doubling intervals`(
+        rate: Int
+    ) async throws {
         let upstreams = try Upstreams()
-        for number in 0..<(rate * 10) {
+        var earlier = 0
+        for number in 0..<(rate * 60) {
+            if number == rate * 20 { earlier = upstreams.opened }
             try upstreams.ask("dead", number, for: Self.client(1))
             await upstreams.world.advance(by: .seconds(1) / rate)
         }
-        await upstreams.world.advance(by: .seconds(5))
-        #expect(upstreams.opened == 0)
+        #expect(earlier <= 8)
+        #expect(upstreams.opened - earlier <= 2)
         #expect(upstreams.inTheClear == 0)
+    }
+
+    @Test(arguments: [1, 10, 100])
+    @ServiceLoop
+    func `queries for dead names cause no new connections while other names are answered`(
+        rate: Int
+    ) async throws {
+        let upstreams = try Upstreams()
+        for number in 0..<(rate * 10) {
+            try upstreams.ask("dead", number, for: Self.client(1))
+            try upstreams.ask("good", number, for: Self.client(2))
+            await upstreams.world.advance(by: .seconds(1) / rate)
+        }
+        #expect(upstreams.opened == 0)
+        #expect(upstreams.failed["good"] == nil)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a connection to a host that answers only queries of the daemon is replaced`()
+        async throws
+    {
+        let upstreams = try Upstreams()
+        upstreams.isDeafToNames = true
+        for number in 0..<200 {
+            try upstreams.ask(number < 40 ? "early" : "later", number, for: Self.client(1))
+            await upstreams.world.advance(by: .milliseconds(50))
+        }
+        await upstreams.world.advance(by: .seconds(5))
+        #expect(upstreams.opened == 1)
+        #expect(upstreams.failed.isEmpty && upstreams.inTheClear == 0)
+        #expect(upstreams.answered == 200)
     }
 
     @Test

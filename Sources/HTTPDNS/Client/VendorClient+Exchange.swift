@@ -169,8 +169,11 @@ final class Exchange<Question: VendorRequest>: RequestHandle {
 
     private func came(_ sent: Result<HTTPReply, HTTPError>) {
         let wasSent = request?.wasSent ?? true
-        request = nil
         let (result, _) = client.read(sent, to: question, of: vendor, wasSent: wasSent, receipt)
+        if case .failure(let error) = result, error.verdict != .notTheServer {
+            request?.distrustConnection()
+        }
+        request = nil
         if let place { note(sent, result, at: place) }
         switch result {
         case .success:

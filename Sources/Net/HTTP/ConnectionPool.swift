@@ -173,7 +173,7 @@ extension ConnectionPool {
     ///   connection, the idle connections to this peer are also shut down.
     /// - If the request required a new connection, and the connection has no other request, the
     ///   connection is shut down.
-    /// - If no other rule applies, the connection is marked as silent (``isSilent(_:)``). Possibly
+    /// - If no other rule applies, the connection is marked as silent (``isSuspect(_:)``). Possibly
     ///   only this request is slow, because of its name, which a client chose.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
@@ -220,8 +220,13 @@ extension ConnectionPool {
     /// True if libcurl has started the transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// True if a connection to the server has an acknowledged request that got no reply.
-    func isSilent(_ server: SocketAddress) -> Bool { sockets.isSilent(server) }
+    /// True if a connection to the server is silent or distrusted.
+    func isSuspect(_ server: SocketAddress) -> Bool { sockets.isSuspect(server) }
+
+    /// Closes a connection that delivered an unusable reply, or marks it if other requests use it.
+    func distrust(_ port: UInt16, of server: SocketAddress) {
+        sockets.distrust(port, of: server, isUsed: transfers.contains { uses($0, port) })
+    }
 
     private func socket(
         of transfer: Transfer
@@ -340,8 +345,9 @@ extension ConnectionPool {
                 || handle.wasCutOff(code) && !handle.received.isSentOnce
             if case .success(let reply) = result {
                 let server = transfer.request.server
-                sockets.replied(descriptor, reply.isHTTP1, on: handle.localPort)
-                replied?(server)
+                transfer.port = handle.localPort
+                sockets.replied(descriptor, reply.isHTTP1, on: transfer.port)
+                if reply.status == 200 { replied?(server) }
                 transfer.wasSent = true
             }
             remove(transfer, handle, isUnanswered: handle.isUnanswered(code))

@@ -14,7 +14,7 @@ final class HTTPProvider {
 
     /// Second groups, for requests that need a new connection.
     ///
-    /// Used while the current group has a silent connection to the server of the request.
+    /// Used while the current group has a suspect connection to the server of the request.
     private var candidates: [TrustSource?: Group] = [:]
 
     private var retired: [Retired] = []
@@ -50,10 +50,10 @@ final class HTTPProvider {
 
     /// Returns the connections and handles for `request`.
     ///
-    /// While a connection to the server is silent, a request that needs a new connection gets a
-    /// second pool, because libcurl cannot exclude one connection from reuse. If the server replies
-    /// in the second pool, and the old connection is still silent, the second pool replaces the old
-    /// pool. The second pool then has an open connection, so queries for other names need not wait
+    /// While a connection to the server is silent or distrusted, a request that needs a new
+    /// connection gets a second pool, because libcurl cannot exclude one connection from reuse. If
+    /// the server replies with status 200 in the second pool, and the old connection is still
+    /// silent or distrusted, the second pool replaces the old pool. The second pool then has an open connection, so queries for other names need not wait
     /// for a handshake.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
@@ -77,7 +77,7 @@ final class HTTPProvider {
         if let known {
             let pool = known.pool
             if known.handles.trusted === store, !pool.isAbandoned {
-                if request.wantsFreshConnection, pool.isSilent(request.server) {
+                if request.wantsFreshConnection, pool.isSuspect(request.server) {
                     return candidate(source, store)
                 }
                 latest = known
@@ -104,7 +104,7 @@ final class HTTPProvider {
             guard let self, let group, candidates[source] === group else { return }
             candidates[source] = nil
             group.pool.replied = nil
-            guard let current = groups[source], current.pool.isSilent(server) else {
+            guard let current = groups[source], current.pool.isSuspect(server) else {
                 return retire(group.pool)
             }
             retire(current.pool)

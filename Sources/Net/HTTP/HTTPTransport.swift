@@ -33,10 +33,23 @@ package protocol RequestHandle: Cancellable {
     var wasSent: Bool { get }
 
     var sentAt: Instant? { get }
+
+    /// True if the request was sent on a connection that it opened.
+    var isOnNewConnection: Bool { get }
+
+    /// Reports that the reply was not usable, perhaps because of the host behind the connection.
+    ///
+    /// The connection is closed. If other requests use it, a later request that needs a new
+    /// connection replaces it.
+    func distrustConnection()
 }
 
 extension RequestHandle {
     package var sentAt: Instant? { nil }
+
+    package var isOnNewConnection: Bool { false }
+
+    package func distrustConnection() {}
 }
 
 package struct HTTPRequest: Sendable, Hashable {

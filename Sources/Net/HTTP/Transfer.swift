@@ -21,6 +21,9 @@ final class Transfer: RequestHandle {
     /// Strong, so that a replaced pool lives until its last request has ended.
     private var pool: ConnectionPool?
 
+    /// Local port of the connection that carried the reply; 0 without a reply.
+    var port: UInt16 = 0
+
     var index: Int?
 
     private(set) var turn = 0
@@ -68,9 +71,17 @@ final class Transfer: RequestHandle {
     func end(_ result: Result<HTTPReply, HTTPError>) {
         guard let completion else { return }
         self.completion = nil
-        pool = nil
         client.end(self, result)
         completion(result)
+    }
+
+    var isOnNewConnection: Bool {
+        guard let handle, handle.transfer === self else { return false }
+        return handle.connectionsOpened > 0
+    }
+
+    func distrustConnection() {
+        if port != 0 { pool?.distrust(port, of: request.server) }
     }
 
     func cancel() {

@@ -80,6 +80,9 @@ final class WatchedSockets {
 
     private var silent: [Int32: (port: UInt16, server: SocketAddress)] = [:]
 
+    /// Connections in use that delivered an unusable reply; later replies do not remove the mark.
+    private var distrusted: [Int32: (port: UInt16, server: SocketAddress)] = [:]
+
     var isSuspended = false {
         didSet {
             guard isSuspended != oldValue else { return }
@@ -163,10 +166,17 @@ final class WatchedSockets {
         silent[descriptor] = (port, server)
     }
 
-    func isSilent(_ server: SocketAddress) -> Bool {
-        silent.contains { descriptor, mark in
+    func isSuspect(_ server: SocketAddress) -> Bool {
+        [silent, distrusted].joined().contains { descriptor, mark in
             mark.server == server && SocketAddress(localOf: descriptor)?.port == mark.port
         }
+    }
+
+    /// Shuts down the connection with this local port; if other requests use it, only marks it.
+    func distrust(_ port: UInt16, of server: SocketAddress, isUsed: Bool) {
+        let known = all.first { SocketAddress(localOf: $0.key)?.port == port }
+        guard let (descriptor, socket) = known else { return }
+        if isUsed { distrusted[descriptor] = (port, server) } else { socket.shutDown() }
     }
 
     func shutDownIdle(to peer: SocketAddress) {
@@ -232,7 +242,7 @@ final class WatchedSockets {
 
     func forget(_ descriptor: Int32) { all[descriptor] = nil }
 
-    func forgetAll() { (all, suspects, silent) = ([:], [:], [:]) }
+    func forgetAll() { (all, suspects, silent, distrusted) = ([:], [:], [:], [:]) }
 
     /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///
@@ -279,7 +289,7 @@ final class WatchedSockets {
         forget(descriptor)
         wanted.forget(descriptor)
         curl_output_closed(descriptor)
-        (suspects[descriptor], silent[descriptor]) = (nil, nil)
+        (suspects[descriptor], silent[descriptor], distrusted[descriptor]) = (nil, nil, nil)
         defer { SpareDescriptors.refill() }
         return Glibc.close(descriptor)
     }

@@ -10,31 +10,34 @@ package final class HTTPSTransport: UpstreamTransport {
     package let repeatsAfter: Duration? = .seconds(1)
 
     /// Request without a body.
-    private let template: HTTPRequest
-    private let http: any HTTPTransport
+    let template: HTTPRequest
+    let http: any HTTPTransport
 
     /// HTTP client for probes, which must not wait behind slow client queries.
     private let probes: any HTTPTransport
-    private let transfers: UpstreamTransfers
-    private let clocks: Clocks
+    let transfers: UpstreamTransfers
+    let clocks: Clocks
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
 
     /// Time of the last reply, or of the last request for a new connection.
-    private var lastRenewed: Instant?
+    var lastRenewed: Instant?
+
+    /// New connections for client queries, while only the daemon's own queries get replies.
+    var renewals = Renewals()
 
     /// Time of the first query after the last reply or error; nil if there was none.
-    private var silentSince: Instant?
+    var silentSince: Instant?
 
-    private lazy var alarm = Alarm(clocks) { [weak self] in self?.checkSilence() }
+    lazy var alarm = Alarm(clocks) { [weak self] in self?.checkSilence() }
 
-    private var opening = OpeningPatience()
+    var opening = OpeningPatience()
 
-    private var lossCheck = LossCheck()
+    var connectionCheck = ConnectionCheck()
 
-    /// Request that possibly waits for a connection.
-    private var unsent: (request: any RequestHandle, attempt: Attempt, since: Instant)?
-    private lazy var openingAlarm = Alarm(clocks) { [weak self] in self?.checkOpening() }
+    /// Request that waits for a connection, or is the first request of a new connection.
+    var watched: (request: any RequestHandle, attempt: Attempt, since: Instant)?
+    lazy var openingAlarm = Alarm(clocks) { [weak self] in self?.checkOpening() }
     private var random = SystemRandomNumberGenerator()
 
     /// Creates a transport for POST requests to `url` at `server`.
@@ -79,18 +82,16 @@ package final class HTTPSTransport: UpstreamTransport {
         guard isProbe || transfer != nil else {
             return attempt.end(.failure(transfers.error(for: attempt.client)))
         }
-        let exchange = UpstreamExchange(
-            attempt.query,
-            over: .encrypted,
-            usesEDNS: attempt.usesEDNS,
-            validates: validates,
-            random: &random
-        )
+        let exchange = exchange(attempt.query, usesEDNS: attempt.usesEDNS)
         // A repetition needs a new connection, unless data has arrived since the earlier attempt:
         // then only the name is slow.
-        let isFresh = attempt.earlier.map { isProbe || (lastRenewed ?? $0) <= $0 } ?? false
+        let isFresh =
+            attempt.earlier.map { earlier in
+                isProbe || (lastRenewed ?? earlier) <= earlier
+                    || renewals.begin(repeating: earlier, at: attempt.sent)
+            } ?? false
         if !isProbe {
-            if attempt.earlier != nil, !isFresh { checkLoss(attempt.sent) }
+            if attempt.earlier != nil, !isFresh { checkConnection(attempt.sent) }
             if isFresh { lastRenewed = attempt.sent }
             if silentSince == nil { silentSince = attempt.sent }
             alarm.bring(forward: attempt.sent + UpstreamLimits.silence / 2)
@@ -98,8 +99,18 @@ package final class HTTPSTransport: UpstreamTransport {
         if let transfer, !transfers.run(transfer) {
             wait(exchange, for: attempt, transfer, isFresh: isFresh)
         } else {
-            send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: false)
+            send(exchange, for: attempt, transfer, isFresh: isFresh)
         }
+    }
+
+    func exchange(_ query: Query, usesEDNS: Bool = true) -> UpstreamExchange {
+        UpstreamExchange(
+            query,
+            over: .encrypted,
+            usesEDNS: usesEDNS,
+            validates: validates,
+            random: &random
+        )
     }
 
     private func wait(
@@ -119,11 +130,11 @@ package final class HTTPSTransport: UpstreamTransport {
         attempt.cancellation?.whenCancelled { waiting.cancel() }
         transfers.enqueue(transfer) { [self] in
             waiting.end()
-            send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: false)
+            send(exchange, for: attempt, transfer, isFresh: isFresh)
         }
     }
 
-    private func request(
+    func request(
         _ exchange: UpstreamExchange,
         isFresh: Bool,
         wantsTimes: Bool = false
@@ -135,105 +146,14 @@ package final class HTTPSTransport: UpstreamTransport {
         return request
     }
 
-    /// Sends queries of the daemon itself if client queries get no reply.
-    private func checkSilence() {
-        guard let since = silentSince else { return }
-        let now = clocks.now()
-        let check = since + UpstreamLimits.silence / 2
-        guard now >= check else { return alarm.set(check) }
-        let isFresh = now - since >= UpstreamLimits.silence
-        if isFresh {
-            (silentSince, lastRenewed) = (nil, now)
-        } else {
-            alarm.set(since + UpstreamLimits.silence)
-        }
-        sendProbe(isFresh: isFresh, now)
-    }
-
-    /// Watches one of the requests that wait for a connection.
-    private func watchOpening(_ request: any RequestHandle, _ attempt: Attempt, _ now: Instant) {
-        if let unsent, unsent.request.sentAt == nil, !unsent.attempt.isOver { return }
-        unsent = (request, attempt, now)
-        openingAlarm.bring(forward: now + opening.time)
-    }
-
-    /// Opens another connection if a request has no connection; waiting requests then use it.
-    private func checkOpening() {
-        guard let unsent, unsent.request.sentAt == nil, !unsent.attempt.isOver else {
-            return self.unsent = nil
-        }
-        let now = clocks.now()
-        let end = unsent.since + opening.time
-        guard now >= end else { return openingAlarm.set(end) }
-        opening.openedAnother()
-        self.unsent = (unsent.request, unsent.attempt, now)
-        openingAlarm.set(now + opening.time)
-        sendProbe(isFresh: true, now)
-    }
-
-    private func sendProbe(isFresh: Bool, _ now: Instant) {
-        send(.probe, isFresh: isFresh, until: now + UpstreamLimits.connect) { [self] sent in
-            note(sent, since: now)
-        }
-    }
-
-    /// Sends a query of the daemon over the connection that carries the clients' queries.
-    @discardableResult
-    private func send(
-        _ query: Query,
-        isFresh: Bool = false,
-        until deadline: Instant,
-        _ completion: @escaping HTTPTransport.Handler
-    ) -> any RequestHandle {
-        let exchange = UpstreamExchange(
-            query,
-            over: .encrypted,
-            usesEDNS: true,
-            validates: validates,
-            random: &random
-        )
-        return http.send(
-            request(exchange, isFresh: isFresh),
-            deadline: deadline,
-            completion
-        )
-    }
-
-    /// Drops all connections to the server if a check shows that a connection loses queries.
-    ///
-    /// See ``PipelinedConnection/checkLoss(_:)``. HTTP/1.1 has no queries that share a connection.
-    private func checkLoss(_ now: Instant) {
-        guard !transfers.isHTTP1, let number = lossCheck.begin(at: now) else { return }
-        for (index, query) in Query.samples.prefix(UpstreamLimits.lossCheckQueries).enumerated() {
-            let request = send(query, until: now + UpstreamLimits.silence) { [self] sent in
-                guard lossCheck.ended(index, sent, of: number) else { return }
-                http.reset(only: template.provider)
-            }
-            lossCheck.requests.append(request)
-        }
-    }
-
-    /// Clears `silentSince` after a reply or an error; a timeout or a cancellation changes nothing.
-    private func note(_ sent: Result<HTTPReply, HTTPError>, since start: Instant) {
-        switch sent {
-        case .failure(.timedOut), .failure(.cancelled): return
-        case .failure: break
-        case .success(let reply):
-            let now = clocks.now()
-            lastRenewed = now
-            // Includes the wait for the first reply.
-            if !reply.connectionReused { opening.replied(now - start) }
-        }
-        silentSince = nil
-    }
-
     package func count(in numbers: inout UpstreamNumbers) {
         numbers.connectionsOpened = opened
         numbers.connectionsReused = reused
     }
 
     package func networkChanged() {
-        (opening, unsent, lossCheck) = (OpeningPatience(), nil, LossCheck())
+        (opening, watched) = (OpeningPatience(), nil)
+        (connectionCheck, renewals) = (ConnectionCheck(), Renewals())
         http.reset()
         probes.reset()
     }
@@ -243,7 +163,7 @@ package final class HTTPSTransport: UpstreamTransport {
         for attempt: Attempt,
         _ transfer: UpstreamTransfers.Transfer?,
         isFresh: Bool,
-        isRepeated: Bool
+        repetitions: Int = 0
     ) {
         let place = attempt.place
         let request = request(exchange, isFresh: isFresh, wantsTimes: place != nil)
@@ -254,13 +174,22 @@ package final class HTTPSTransport: UpstreamTransport {
         let transport = transfer == nil ? probes : http
         let start = clocks.now()
         let sending = transport.send(request, deadline: attempt.deadline) { [self] sent in
-            if unsent?.attempt === attempt { unsent = nil }
-            if !isRepeated, isLost(sent), clocks.now() < attempt.deadline {
-                return send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: true)
+            if watched?.attempt === attempt { watched = nil }
+            if isLost(sent, after: repetitions), clocks.now() < attempt.deadline {
+                return send(
+                    exchange,
+                    for: attempt,
+                    transfer,
+                    isFresh: isFresh,
+                    repetitions: repetitions + 1
+                )
             }
+            count(sent)
+            let outcome = outcome(of: sent, to: exchange)
             if let transfer {
                 // Probes use other connections.
                 note(sent, since: start)
+                noteOutcome(outcome, of: attempt, transfer, sent)
                 transfers.end(transfer)
                 transfer.request = nil
                 // If a newer transfer replaced this one, the call of `begin` for the newer transfer
@@ -271,14 +200,7 @@ package final class HTTPSTransport: UpstreamTransport {
                 }
             }
             if case .success(let reply) = sent { attempt.place?.note(reply) }
-            // The isolation check of a closure for `Result.init` would take 330 instructions.
-            let message: UpstreamReply
-            do throws(UpstreamError) {
-                message = try self.message(in: sent, to: exchange)
-            } catch {
-                return attempt.end(.failure(error))
-            }
-            attempt.end(.success(message))
+            attempt.end(outcome)
         }
         if let transfer {
             transfer.request = sending
@@ -289,27 +211,56 @@ package final class HTTPSTransport: UpstreamTransport {
 
     /// True if a request failed with its connection, and must be repeated.
     ///
-    /// After an invalid certificate, true if the server has sent replies before: possibly only one
-    /// host of a pool has an invalid certificate.
-    private func isLost(_ sent: Result<HTTPReply, HTTPError>) -> Bool {
+    /// After an invalid certificate, and for all repetitions except the first, true only if the
+    /// server has sent replies before: possibly only one host of a pool is faulty.
+    private func isLost(_ sent: Result<HTTPReply, HTTPError>, after repetitions: Int) -> Bool {
+        guard repetitions < UpstreamLimits.connectionRepetitions else { return false }
         switch sent {
-        case .failure(.broken): true
-        case .failure(.tls): opening.usual != nil
-        default: false
+        case .failure(.broken): return repetitions == 0 || opening.usual != nil
+        case .failure(.tls): return opening.usual != nil
+        default: return false
         }
     }
 
-    private func message(
-        in sent: Result<HTTPReply, HTTPError>,
+    private func noteOutcome(
+        _ outcome: Attempt.Outcome,
+        of attempt: Attempt,
+        _ transfer: UpstreamTransfers.Transfer,
+        _ sent: Result<HTTPReply, HTTPError>
+    ) {
+        guard case .success = sent else { return }
+        guard !outcome.isUsable else {
+            if attempt.client != nil { renewals.answered(at: clocks.now()) }
+            return
+        }
+        if !transfers.isHTTP1 {
+            checkConnection(clocks.now())
+        } else if case .failure = outcome {
+            // Not after an error RCODE: a client can query names with this result.
+            transfer.request?.distrustConnection()
+        }
+    }
+
+    private func count(_ sent: Result<HTTPReply, HTTPError>) {
+        guard case .success(let reply) = sent else { return }
+        transfers.note(isHTTP1: reply.isHTTP1)
+        if reply.connectionReused { reused += 1 } else { opened += 1 }
+    }
+
+    func outcome(
+        of sent: Result<HTTPReply, HTTPError>,
         to exchange: UpstreamExchange
-    ) throws(UpstreamError) -> UpstreamReply {
+    ) -> Attempt.Outcome {
         switch sent {
         case .failure(let error):
-            throw UpstreamError(error)
+            return .failure(UpstreamError(error))
         case .success(let reply):
-            transfers.note(isHTTP1: reply.isHTTP1)
-            if reply.connectionReused { reused += 1 } else { opened += 1 }
-            return try Self.message(in: reply, to: exchange)
+            // The isolation check of a closure for `Result.init` would take 330 instructions.
+            do throws(UpstreamError) {
+                return .success(try Self.message(in: reply, to: exchange))
+            } catch {
+                return .failure(error)
+            }
         }
     }
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+// Checks of the connections with queries of the daemon itself.
+extension HTTPSTransport {
+    /// Sends queries of the daemon itself if client queries get no reply.
+    func checkSilence() {
+        guard let since = silentSince else { return }
+        let now = clocks.now()
+        let check = since + UpstreamLimits.silence / 2
+        guard now >= check else { return alarm.set(check) }
+        let isFresh = now - since >= UpstreamLimits.silence
+        if isFresh {
+            (silentSince, lastRenewed) = (nil, now)
+        } else {
+            alarm.set(since + UpstreamLimits.silence)
+        }
+        sendProbe(isFresh: isFresh, now)
+    }
+
+    /// Watches one of the requests that wait for a connection.
+    func watchOpening(_ request: any RequestHandle, _ attempt: Attempt, _ now: Instant) {
+        if let watched, isOpening(watched.request), !watched.attempt.isOver { return }
+        watched = (request, attempt, now)
+        openingAlarm.bring(forward: now + opening.time)
+    }
+
+    /// True if the request has no connection, or a new one that perhaps leads to a silent host.
+    ///
+    /// Over HTTP/1.1, a request on a new connection can wait for a slow name.
+    private func isOpening(_ request: any RequestHandle) -> Bool {
+        request.sentAt == nil || !transfers.isHTTP1 && request.isOnNewConnection
+    }
+
+    /// Opens another connection if a new connection is silent; waiting requests then use it.
+    func checkOpening() {
+        guard let watched, isOpening(watched.request), !watched.attempt.isOver else {
+            return self.watched = nil
+        }
+        let now = clocks.now()
+        let end = watched.since + opening.time
+        guard now >= end else { return openingAlarm.set(end) }
+        opening.openedAnother()
+        self.watched = (watched.request, watched.attempt, now)
+        openingAlarm.set(now + opening.time)
+        sendProbe(isFresh: true, now)
+    }
+
+    private func sendProbe(isFresh: Bool, _ now: Instant) {
+        send(exchange(.probe), isFresh: isFresh, until: now + UpstreamLimits.connect) {
+            [self] sent in
+            note(sent, since: now)
+        }
+    }
+
+    /// Sends a query of the daemon over the connection that carries the clients' queries.
+    @discardableResult
+    private func send(
+        _ exchange: UpstreamExchange,
+        isFresh: Bool = false,
+        until deadline: Instant,
+        _ completion: @escaping HTTPTransport.Handler
+    ) -> any RequestHandle {
+        http.send(request(exchange, isFresh: isFresh), deadline: deadline, completion)
+    }
+
+    /// Drops all connections to the server if a check shows that a connection is faulty.
+    ///
+    /// See ``PipelinedConnection/checkLoss(_:)``. HTTP/1.1 has no queries that share a connection.
+    func checkConnection(_ now: Instant) {
+        guard !transfers.isHTTP1, let number = connectionCheck.begin(at: now) else { return }
+        for (index, query) in Query.samples.prefix(UpstreamLimits.lossCheckQueries).enumerated() {
+            let exchange = exchange(query)
+            let request = send(exchange, until: now + UpstreamLimits.silence) { [self] sent in
+                let isUsable = outcome(of: sent, to: exchange).isUsable
+                guard connectionCheck.ended(index, sent, isUsable: isUsable, of: number) else {
+                    return
+                }
+                http.reset(only: template.provider)
+            }
+            connectionCheck.requests.append(request)
+        }
+    }
+
+    /// Clears `silentSince` after a reply or an error; a timeout or a cancellation changes nothing.
+    func note(_ sent: Result<HTTPReply, HTTPError>, since start: Instant) {
+        switch sent {
+        case .failure(.timedOut), .failure(.cancelled): return
+        case .failure: break
+        case .success(let reply):
+            let now = clocks.now()
+            lastRenewed = now
+            renewals.repliedAt = now
+            watched = nil
+            // Includes the wait for the first reply.
+            if !reply.connectionReused { opening.replied(now - start) }
+        }
+        silentSince = nil
+    }
+}
