@@ -175,7 +175,7 @@ package final class HTTPSTransport: UpstreamTransport {
         let start = clocks.now()
         let sending = transport.send(request, deadline: attempt.deadline) { [self] sent in
             if watched?.attempt === attempt { watched = nil }
-            if isLost(sent, after: repetitions), clocks.now() < attempt.deadline {
+            if isLost(sent, attempt, after: repetitions) {
                 return send(
                     exchange,
                     for: attempt,
@@ -211,13 +211,22 @@ package final class HTTPSTransport: UpstreamTransport {
 
     /// True if a request failed with its connection, and must be repeated.
     ///
-    /// After an invalid certificate, and for all repetitions except the first, true only if the
-    /// server has sent replies before: possibly only one host of a pool is faulty.
-    private func isLost(_ sent: Result<HTTPReply, HTTPError>, after repetitions: Int) -> Bool {
-        guard repetitions < UpstreamLimits.connectionRepetitions else { return false }
-        switch sent {
-        case .failure(.broken): return repetitions == 0 || opening.usual != nil
-        case .failure(.tls): return opening.usual != nil
+    /// Except after the first loss of an open connection, true only if the server has sent replies
+    /// before: possibly only one host of a pool is faulty. If a connection ended without any reply,
+    /// the server may be overloaded, so a query of a busy client is not repeated.
+    private func isLost(
+        _ sent: Result<HTTPReply, HTTPError>,
+        _ attempt: Attempt,
+        after repetitions: Int
+    ) -> Bool {
+        guard case .failure(let error) = sent, clocks.now() < attempt.deadline,
+            repetitions < UpstreamLimits.connectionRepetitions
+        else { return false }
+        let hasReplied = opening.usual != nil
+        switch error {
+        case .broken: return hasReplied || repetitions == 0
+        case .tls: return hasReplied
+        case .cutOff, .connect(_, isOpen: true): return hasReplied && !attempt.isOfBusyClient
         default: return false
         }
     }
