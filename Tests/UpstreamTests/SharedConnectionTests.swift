@@ -50,7 +50,7 @@ struct SharedConnectionTests {
         }
     }
 
-    private enum Purpose: CaseIterable, CustomTestStringConvertible {
+    enum Purpose: CaseIterable, CustomTestStringConvertible {
         case query, queryOfBusyClient, probe
 
         var testDescription: String {
@@ -63,7 +63,7 @@ struct SharedConnectionTests {
     }
 
     @ServiceLoop
-    private final class Client {
+    final class Client {
         let clock = ManualClock()
         private(set) var opened = 0
         private var exchanger: StreamExchanger?
@@ -107,9 +107,24 @@ struct SharedConnectionTests {
             isOfBusyClient: Bool = false,
             since: Instant? = nil
         ) async -> Bool {
+            let reply = await reply(
+                to: query,
+                of: client,
+                isOfBusyClient: isOfBusyClient,
+                since: since
+            )
+            return (try? reply.get()) != nil
+        }
+
+        func reply(
+            to query: Query,
+            of client: CancellationSignal? = nil,
+            isOfBusyClient: Bool = false,
+            since: Instant? = nil
+        ) async -> Attempt.Outcome {
             var random = SystemRandomNumberGenerator()
             let exchange = UpstreamExchange(query, over: .stream, random: &random)
-            let outcome = await withCheckedContinuation { continuation in
+            return await withCheckedContinuation { continuation in
                 let attempt = Attempt(
                     query,
                     deadline: clock.now + .seconds(20),
@@ -119,7 +134,6 @@ struct SharedConnectionTests {
                 )
                 exchanger?.ask(exchange, for: attempt, since: since)
             }
-            return (try? outcome.get()) != nil
         }
 
         func stop() { exchanger?.drop() }
@@ -144,7 +158,7 @@ struct SharedConnectionTests {
     }
 
     @ServiceLoop
-    private static func signal(_ number: UInt32) -> CancellationSignal {
+    static func signal(_ number: UInt32) -> CancellationSignal {
         let address = IPAddress.v4(IPv4Address(value: 0xC000_0200 + number))
         return CancellationSignal(client: ClientNetwork(of: address, isProven: true))
     }

@@ -23,8 +23,8 @@ struct OpeningPatience {
 
     /// Records a reply, and the time in which its connection opened, if known.
     ///
-    /// Above `openingWait`, each reply at most doubles the usual time. Over HTTPS, `time` includes
-    /// the wait for the first reply, and a client can query a slow name.
+    /// Above `openingWait`, each reply at most doubles the usual time: `time` includes the wait for
+    /// the first reply, and a client can query a slow name.
     mutating func replied(_ time: Duration?) {
         silentOpenings = 0
         guard let time else { return }

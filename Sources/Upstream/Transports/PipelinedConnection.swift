@@ -41,17 +41,28 @@ final class PipelinedConnection {
 
     /// True after the server has accepted the connection, as far as the daemon knows.
     ///
-    /// With a `greeting`, data must have arrived: a server that limits connections may accept a
-    /// connection and then read no query from it.
+    /// With a `greeting`, data must have arrived: a server that limits connections, or a broken host
+    /// of a pool, may accept a connection and then read no query from it.
     private(set) var wasServed = false
 
     private(set) var hasReplied = false
 
     private(set) var lastReceived: Instant?
 
-    private let hasGreeting: Bool
+    /// Query of the daemon that makes the server send data on a new connection.
+    struct Greeting {
+        let query: [UInt8]
+
+        /// True if the greeting is the first query; otherwise it follows the queries that wait until
+        /// the connection is established.
+        let isFirst: Bool
+    }
+
+    private let greeting: Greeting?
 
     /// Time from the start of opening until `wasServed` became true.
+    ///
+    /// Of the wait for the first reply, at most `fairWait` counts: a client can query a slow name.
     private(set) var openingTime: Duration?
 
     private var shortest: Duration?
@@ -104,19 +115,18 @@ final class PipelinedConnection {
 
     /// Opens a connection.
     ///
-    /// - Parameter greeting: the first query on the connection; its reply is ignored.
-    init(_ clocks: Clocks, greeting: [UInt8]? = nil, _ open: @escaping Opening) {
+    /// - Parameter greeting: its reply is ignored.
+    init(_ clocks: Clocks, greeting: Greeting? = nil, _ open: @escaping Opening) {
         self.clocks = clocks
         begun = clocks.now()
-        hasGreeting = greeting != nil
-        if let greeting {
-            let (id, entry) = (freeID(), Pending(nil, since: begun))
-            givenUp[id] = entry
-            append(entry)
-            send(greeting, id: id)
-        }
+        self.greeting = greeting
+        if let greeting, greeting.isFirst { sendOwn(greeting.query) }
         ServiceLoop.task { await self.run(open) }
     }
+
+    /// True if the connection is established but silent, and a slow name of a client can be the
+    /// cause.
+    var isUnproven: Bool { wasOpen && end == nil && !wasServed && greeting?.isFirst == false }
 
     var isUsable: Bool {
         end == nil && !isRetired && givenUp.count < UpstreamLimits.givenUp
@@ -194,6 +204,16 @@ final class PipelinedConnection {
         for entry in waiting { entry.waiter.resume(.closed) }
     }
 
+    /// Sends a query of the daemon, whose reply is not returned.
+    @discardableResult
+    private func sendOwn(_ query: [UInt8]) -> Pending {
+        let (id, entry) = (freeID(), Pending(nil, since: clocks.now()))
+        givenUp[id] = entry
+        append(entry)
+        send(query, id: id)
+        return entry
+    }
+
     private func freeID() -> UInt16 {
         while true {
             let id = UInt16.random(in: 0...UInt16.max, using: &random)
@@ -252,13 +272,7 @@ extension PipelinedConnection {
             lossCheckedAt.map({ now - $0 >= UpstreamLimits.lossCheckSpacing }) ?? true
         else { return }
         lossCheckedAt = now
-        let entries = queries.map { query in
-            let (id, entry) = (freeID(), Pending(nil, since: now))
-            givenUp[id] = entry
-            append(entry)
-            send(query, id: id)
-            return entry
-        }
+        let entries = queries.map { sendOwn($0) }
         let wait = max(UpstreamLimits.fairWait, (shortest ?? .zero) * 2)
         ServiceLoop.task { [self] in
             try? await clocks.sleep(now + wait)
@@ -285,7 +299,11 @@ extension PipelinedConnection {
             self.stream = stream
             wasOpen = true
             lastReceived = clocks.now()
-            if !hasGreeting { noteServed() }
+            if let greeting {
+                if !greeting.isFirst { sendOwn(greeting.query) }
+            } else {
+                noteServed()
+            }
             write(to: stream)
             while end == nil { try await read(from: stream) }
         } catch {
@@ -305,7 +323,7 @@ extension PipelinedConnection {
         }
         guard !octets.isEmpty else { throw UpstreamError(.closed) }
         let now = clocks.now()
-        // The greeting was sent when the connection was established.
+        // The first query was sent when the connection was established.
         if !wasServed, let lastReceived { shortest = now - lastReceived }
         noteServed()
         inbox += octets
@@ -341,7 +359,8 @@ extension PipelinedConnection {
     private func noteServed() {
         guard !wasServed else { return }
         wasServed = true
-        openingTime = clocks.now() - begun
+        let now = clocks.now()
+        openingTime = min(now, (lastReceived ?? now) + UpstreamLimits.fairWait) - begun
     }
 
     private func take(_ reply: [UInt8], _ now: Instant) {

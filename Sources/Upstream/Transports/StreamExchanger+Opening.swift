@@ -25,4 +25,24 @@ extension StreamExchanger {
             throw UpstreamError(error)
         }
     }
+
+    /// Opens a connection.
+    ///
+    /// A connection without greeting counts as established before a reply. After the first reply of
+    /// the server, each connection has a greeting: one of several hosts behind the server's address
+    /// can accept connections and stay silent. The greeting comes first only if another connection
+    /// is usable: some servers answer a single query on each connection.
+    func connection(greetsFirst: Bool = false) -> PipelinedConnection {
+        let isFirst = greetsFirst || current.values.contains { $0.isUsable && $0.wasServed }
+        let isGreeted = isFirst || opening.usual != nil
+        let connect = self.open
+        return PipelinedConnection(
+            clocks,
+            greeting: isGreeted ? .init(query: greeting, isFirst: isFirst) : nil
+        ) { [weak self] (deadline) async throws(UpstreamError) in
+            let stream = try await connect(deadline)
+            self?.opened += 1
+            return stream
+        }
+    }
 }

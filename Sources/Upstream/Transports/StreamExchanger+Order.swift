@@ -54,6 +54,7 @@ extension StreamExchanger {
             guard other !== connection else { continue }
             ServiceLoop.task { [self] in
                 if let answer = try? await ask(message, attempt, on: other, purpose) {
+                    adopt(answer.connection, for: purpose)
                     each.end(with: answer.octets)
                 }
             }

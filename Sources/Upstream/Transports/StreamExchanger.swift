@@ -5,15 +5,15 @@ internal import Net
 /// Exchanger of queries with one server over persistent connections, one for each `Purpose`.
 @ServiceLoop
 final class StreamExchanger {
-    private var opened: UInt64 = 0
+    var opened: UInt64 = 0
     private var reused: UInt64 = 0
     private var earlierForeignReplies: UInt64 = 0
 
     let clocks: Clocks
-    private let open: PipelinedConnection.Opening
+    let open: PipelinedConnection.Opening
 
-    /// Query that is sent first on a new connection, while another connection is usable.
-    private let greeting: [UInt8]
+    /// Query that makes the server send data on a new connection.
+    let greeting: [UInt8]
 
     /// Queries of the daemon that show if a connection loses queries.
     let samples: [[UInt8]]
@@ -37,7 +37,7 @@ final class StreamExchanger {
 
     var answersOutOfOrder = false
 
-    private var opening = OpeningPatience()
+    var opening = OpeningPatience()
 
     /// Clients that use the connection of busy clients.
     var slowClients = SlowClients()
@@ -227,12 +227,17 @@ final class StreamExchanger {
     }
 
     /// Returns an established connection or a new one; nil if the query must wait.
+    ///
+    /// If the server may answer in order, and the query may be the cause of the silence, the query
+    /// could delay the queries of an established connection. Then the first further connection gets
+    /// the greeting first: the reply ends the search, so that the query delays one connection only.
     private func connection(
         besides tried: [PipelinedConnection],
         for purpose: Purpose
     ) -> PipelinedConnection? {
         guard !tried.contains(where: { $0.wasServed && $0.end == nil }) else { return nil }
-        if let working = workingConnection(besides: tried) { return working }
+        let isUnproven = !answersOutOfOrder && tried.first?.isUnproven ?? false
+        if !isUnproven, let working = workingConnection(besides: tried) { return working }
         guard let newest = candidates[purpose] ?? current[purpose] else { return nil }
         if newest.isUsable, !tried.contains(where: { $0 === newest }) { return newest }
         if newest.end == nil || !newest.hasReplied {
@@ -241,7 +246,7 @@ final class StreamExchanger {
             opening.openedAnother()
         }
         if let candidate = candidates[purpose] { retire(candidate) }
-        let new = connection()
+        let new = connection(greetsFirst: isUnproven && tried.count == 1)
         candidates[purpose] = new
         return new
     }
@@ -276,16 +281,17 @@ final class StreamExchanger {
         else { return }
         let now = clocks.now()
         let usual = min((working.openingTime ?? .zero) * 2, UpstreamLimits.connect / 2)
-        guard own.end != nil || now - own.begun >= max(UpstreamLimits.fairWait, usual) else {
-            return
-        }
+        // The reply can be from another connection, if the query waited behind an overdue query.
+        guard working.overdue(at: now) == nil,
+            own.end != nil || now - own.begun >= max(UpstreamLimits.fairWait, usual)
+        else { return }
         sharing[purpose] = (host, now + UpstreamLimits.sharingTime)
         if current[purpose] === own { current[purpose] = nil }
         if candidates[purpose] === own { candidates[purpose] = nil }
         close(own, .broken("the server did not accept another connection"))
     }
 
-    private func adopt(_ connection: PipelinedConnection, for purpose: Purpose) {
+    func adopt(_ connection: PipelinedConnection, for purpose: Purpose) {
         guard candidates[purpose] === connection else { return }
         candidates[purpose] = nil
         if let old = current[purpose] { retire(old) }
@@ -368,18 +374,6 @@ final class StreamExchanger {
         if known.isUsable, !isSilent(known, since) { return known }
         retire(known)
         return nil
-    }
-
-    /// Opens a connection; first sends `greeting` on it if another connection is usable.
-    private func connection() -> PipelinedConnection {
-        let greeting = current.values.contains { $0.isUsable && $0.wasServed } ? greeting : nil
-        let connect = self.open
-        return PipelinedConnection(clocks, greeting: greeting) {
-            [weak self] (deadline) async throws(UpstreamError) in
-            let stream = try await connect(deadline)
-            self?.opened += 1
-            return stream
-        }
     }
 
     func validate(

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import Upstream
+
+@Suite("Connections to a pool of hosts behind one address", .timeLimit(.minutes(5)))
+struct PoolConnectionTests {
+    private typealias Client = SharedConnectionTests.Client
+
+    @ServiceLoop
+    private static func name(of query: [UInt8]) -> Name? {
+        (try? Message(parsing: query))?.question?.name
+    }
+
+    /// Advances the clock in steps of 1 ms, at most by `time`, until `isDone` returns true.
+    @ServiceLoop
+    private static func advance(
+        _ client: Client,
+        by time: Duration,
+        until isDone: () -> Bool
+    ) async {
+        let start = client.clock.now
+        while !isDone(), client.clock.now - start < time {
+            client.clock.advance(by: .milliseconds(1))
+            for _ in 1...20 { await Task.yield() }
+        }
+    }
+
+    @Test("if a host accepts a connection and stays silent, another connection is used")
+    @ServiceLoop
+    func silentHost() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                if client.number != 1 { await client.write(framed(reply(to: query))) }
+                if client.number == 0 { return }
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        #expect(await client.ask(.query))
+        let waiting = ServiceLoop.task { await client.ask(.query) }
+        await Self.advance(client, by: UpstreamLimits.fairWait) { client.opened == 3 }
+        #expect(client.opened == 3)
+        #expect(await waiting.value)
+        #expect(await client.ask(.query))
+        #expect(client.opened == 3)
+    }
+
+    @Test("a server that answers one query on each connection answers the client's query")
+    @ServiceLoop
+    func oneQueryPerConnection() async throws {
+        let server = try StreamServer { client in
+            guard let query = await client.next() else { return }
+            await client.write(framed(reply(to: query)))
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        for count in 1...4 {
+            #expect(await client.ask(.query))
+            #expect(client.opened == count)
+        }
+    }
+
+    @Test("a slow name on a new connection delays no other client, if the server answers in order")
+    @ServiceLoop
+    func slowFirstName() async throws {
+        let server = try StreamServer { client in
+            var isStuck = false
+            while let query = await client.next() {
+                if Self.name(of: query) == "slow.example" { isStuck = true }
+                if !isStuck { await client.write(framed(reply(to: query))) }
+                if client.number == 0 { return }
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        let (one, other) = (SharedConnectionTests.signal(1), SharedConnectionTests.signal(2))
+        #expect(await client.ask("www.example", of: other))
+        let slow = ServiceLoop.task { await client.ask("slow.example", of: one) }
+        defer { slow.cancel() }
+        await Task.yield()
+        var isAnswered = false
+        ServiceLoop.task { isAnswered = await client.ask("n0.example", of: other) }
+        await Self.advance(client, by: UpstreamLimits.longestPatience) { isAnswered }
+        #expect(isAnswered)
+        #expect(await client.ask("n1.example", of: other))
+        #expect(client.opened <= 4)
+    }
+}
