@@ -19,6 +19,9 @@ package class Attempt {
     /// True if the query's connection was established, but ended without a reply to any query.
     package final var wasRefused = false
 
+    /// Number of repetitions after a connection ended (``UpstreamLimits/repetitions``).
+    final var repetitions = 0
+
     /// True if the query is sent over TCP instead of UDP, because earlier datagrams were lost.
     final private(set) var usesStream = false
 
@@ -101,7 +104,7 @@ package class Attempt {
         _ completion: consuming Completion<Attempt>
     ) {
         (due, self.earlier, self.isOfBusyClient) = (deadline, earlier, isOfBusyClient)
-        wasRefused = false
+        (wasRefused, repetitions) = (false, 0)
         (self.number, self.server, self.began) = (number, server, began)
         self.usesStream = usesStream
         // Unlike an assignment, `swap` needs no run-time exclusivity check.

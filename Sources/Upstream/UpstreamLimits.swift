@@ -217,6 +217,11 @@ package enum UpstreamLimits {
     /// Doubles with each silent connection, up to `fairWait`.
     static let openingWait: Duration = .milliseconds(100)
 
+    /// Maximum repetitions of a query whose connections end.
+    ///
+    /// A busy client, or a connection that ends without a reply, allows one repetition.
+    static let repetitions = 3
+
     /// Timeout for opening a connection; `write` is the timeout for one write.
     static let connect: Duration = .seconds(4)
     static let write: Duration = .seconds(4)

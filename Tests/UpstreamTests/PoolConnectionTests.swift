@@ -91,4 +91,67 @@ struct PoolConnectionTests {
         #expect(await client.ask("n1.example", of: other))
         #expect(client.opened <= 4)
     }
+
+    @Test("if the server closes each connection after three replies, no waiting query fails")
+    @ServiceLoop
+    func threeReplies() async throws {
+        let server = try StreamServer { client in
+            for _ in 1...3 {
+                guard let query = await client.next() else { return }
+                await client.write(framed(reply(to: query)))
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        let waiting = (1...12).map { _ in ServiceLoop.task { await client.ask(.query) } }
+        for query in waiting { #expect(await query.value) }
+    }
+
+    @Test("if hosts do not complete the handshake, a query is repeated up to three times")
+    @ServiceLoop
+    func resetHosts() async throws {
+        let server = try StreamServer { client in
+            guard let query = await client.next() else { return }
+            await client.write(framed(reply(to: query)))
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address, untrusted: Set(2...4).union(6...9))
+        defer { client.stop() }
+        #expect(await client.ask(.query))
+        #expect(await client.ask(.query))
+        #expect(client.opened == 5)
+        #expect(await !client.ask(.query))
+        #expect(client.opened == 9)
+    }
+
+    @Test("a name that ends its connections ends at most four", arguments: [false, true])
+    @ServiceLoop
+    func fatalName(isGreetingAnswered: Bool) async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                let isFatal = Self.name(of: query) == "fatal.example"
+                if !isFatal { await client.write(framed(reply(to: query))) }
+                guard isFatal else { continue }
+                if isGreetingAnswered, let next = await client.next() {
+                    await client.write(framed(reply(to: next)))
+                }
+                return
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        let signal = SharedConnectionTests.signal(1)
+        #expect(await client.ask("www.example", of: signal))
+        if isGreetingAnswered {
+            // Ends the first connection, on which no greeting follows the name.
+            let first = ServiceLoop.task { await client.ask("fatal.example", of: signal) }
+            #expect(await client.ask("www.example", of: signal))
+            #expect(await !first.value)
+        } else {
+            #expect(await !client.ask("fatal.example", of: signal))
+        }
+        #expect(server.connections <= 1 + UpstreamLimits.repetitions)
+    }
 }

@@ -66,7 +66,7 @@ final class StreamExchanger {
             .reduce(earlierForeignReplies) { $0 + $1.foreignReplies }
     }
 
-    /// Sends a query, and repeats it once on a new connection if the connection is lost.
+    /// Sends a query, and repeats it on a new connection if the connection is lost.
     ///
     /// - Parameters:
     ///   - since: if the open connection has received no data since this time, the query is also
@@ -93,7 +93,7 @@ final class StreamExchanger {
         _ since: Instant?
     ) async throws(UpstreamError) -> UpstreamReply {
         let before = reused
-        let purpose = purpose(of: attempt)
+        var purpose = purpose(of: attempt)
         let connection = self.connection(for: purpose, receivedSince: since)
         watchOrder()
         attempt.place?.update { $0.isReused = reused > before }
@@ -103,7 +103,7 @@ final class StreamExchanger {
         if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable {
             let race = ConnectionRace(exchange.message, attempt, clocks)
             race.ask(connection) { [self] lost, error in
-                guard race.connections.count <= 2, isLost(lost, error, attempt) else { return nil }
+                guard repeats(attempt, after: error, on: lost) else { return nil }
                 return self.connection(for: self.purpose(of: attempt), receivedSince: since)
             }
             race.ask(silent)
@@ -116,34 +116,31 @@ final class StreamExchanger {
                 throw error
             }
         }
-        let answer: ConnectionRace.Reply
-        do throws(UpstreamError) {
-            answer = try await ask(exchange.message, attempt, on: connection, purpose)
-        } catch {
-            var failure = error
-            attempt.wasRefused = connection.isRefusal
-            if isLost(connection, error, attempt) {
-                // The purpose changes if a query of the client has become overdue.
-                let purpose = self.purpose(of: attempt)
-                let next = self.connection(for: purpose, receivedSince: nil)
-                attempt.place?.update { $0.isReused = false }
-                do throws(UpstreamError) {
-                    let answer = try await ask(exchange.message, attempt, on: next, purpose)
-                    return try validate(answer.octets, exchange, on: answer.connection)
-                } catch {
-                    failure = error
-                    attempt.wasRefused = next.isRefusal
+        var own = connection
+        var answer: ConnectionRace.Reply?
+        while answer == nil {
+            do throws(UpstreamError) {
+                answer = try await ask(exchange.message, attempt, on: own, purpose)
+            } catch {
+                attempt.wasRefused = own.isRefusal
+                if repeats(attempt, after: error, on: own) {
+                    // The purpose changes if a query of the client has become overdue.
+                    purpose = self.purpose(of: attempt)
+                    own = self.connection(for: purpose, receivedSince: nil)
+                    attempt.place?.update { $0.isReused = false }
+                    continue
                 }
+                guard error != .timedOut, !attempt.isCancelled, !attempt.isOver,
+                    !attempt.isOfBusyClient || !connection.wasServed,
+                    clocks.now() < attempt.deadline, let working = workingConnection()
+                else { throw error }
+                attempt.wasRefused = false
+                let octets = try await working.ask(exchange.message, for: attempt)
+                share(working, for: purpose, attempt, insteadOf: own)
+                return try validate(octets, exchange, on: working)
             }
-            guard failure != .timedOut, !attempt.isCancelled, !attempt.isOver,
-                !attempt.isOfBusyClient || !connection.wasServed,
-                clocks.now() < attempt.deadline, let working = workingConnection()
-            else { throw failure }
-            attempt.wasRefused = false
-            let octets = try await working.ask(exchange.message, for: attempt)
-            share(working, for: purpose, attempt, insteadOf: connection)
-            return try validate(octets, exchange, on: working)
         }
+        guard let answer else { throw .timedOut }
         adopt(answer.connection, for: purpose)
         return try validate(answer.octets, exchange, on: answer.connection)
     }
@@ -176,7 +173,7 @@ final class StreamExchanger {
             let wait = sharing[purpose] == nil ? opening.time : .zero
             let other = { [self] in connection(besides: race.connections, for: purpose) }
             let replacement: ConnectionRace.Replacement = { [self] lost, error in
-                lost.hasReplied && isLost(lost, error, attempt) ? other() : nil
+                lost.hasReplied && repeats(attempt, after: error, on: lost) ? other() : nil
             }
             race.ask(at: own.begun + wait, replacement: replacement) {
                 own.wasServed ? nil : other()
@@ -190,25 +187,6 @@ final class StreamExchanger {
             share(answer.connection, for: purpose, attempt, insteadOf: own)
         }
         return answer
-    }
-
-    /// True if a query must be repeated because its connection ended.
-    ///
-    /// False for a busy client if no reply arrived: the server may be overloaded. If the connection
-    /// was never open, true only if the server has replied before (``UpstreamError/isOfOneHost``).
-    private func isLost(
-        _ connection: PipelinedConnection,
-        _ error: UpstreamError,
-        _ attempt: Attempt
-    ) -> Bool {
-        let hasFailed =
-            connection.wasOpen
-            ? !(attempt.isOfBusyClient && connection.isRefusal)
-            : opening.usual != nil && error.isOfOneHost
-                && (error.isUntrusted || !attempt.isOfBusyClient)
-        return (hasFailed || error == Self.dropped) && connection.end != nil
-            && error != .timedOut && !attempt.isCancelled && !attempt.isOver
-            && clocks.now() < attempt.deadline
     }
 
     func purpose(of attempt: Attempt) -> Purpose {
@@ -306,7 +284,7 @@ final class StreamExchanger {
         for connection in old { close(connection, Self.dropped) }
     }
 
-    private static let dropped = UpstreamError.broken("connection dropped after a network change")
+    static let dropped = UpstreamError.broken("connection dropped after a network change")
 
     private func close(_ connection: PipelinedConnection, _ reason: UpstreamError) {
         connection.close(reason)
