@@ -146,7 +146,7 @@ extension UpstreamReply {
 
 extension Message {
     /// True if the server does not support EDNS (RFC 6891 §6.1.3, §7).
-    fileprivate var rejectsEDNS: Bool {
+    var rejectsEDNS: Bool {
         rcode == .badVers || edns == nil && (rcode == .formErr || rcode == .notImp)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Net
+import Synchronization
 import Testing
 
 @testable import Upstream
@@ -153,5 +154,102 @@ struct PoolConnectionTests {
             #expect(await !client.ask("fatal.example", of: signal))
         }
         #expect(server.connections <= 1 + UpstreamLimits.repetitions)
+    }
+
+    private enum BadReply: CaseIterable { case error, otherName }
+
+    /// Returns the RCODE of the reply; nil if there is no reply that matches.
+    @ServiceLoop
+    private static func ask(_ client: Client, _ name: Name = "n.example") async -> RCode? {
+        let query = Query(question: Question(name: name, type: .a))
+        return try? await client.reply(to: query).get().rcode
+    }
+
+    @Test(
+        "a connection whose host returns errors to all queries is replaced",
+        arguments: BadReply.allCases
+    )
+    @ServiceLoop
+    private func failingHost(_ bad: BadReply) async throws {
+        let server = try StreamServer { client in
+            var count = 0
+            while let query = await client.next() {
+                count += 1
+                let isBad = client.number == 0 && count > 1
+                await client.write(
+                    framed(
+                        reply(to: query) {
+                            guard isBad else { return }
+                            switch bad {
+                            case .error: ($0.rcode, $0.answers) = (.servFail, [])
+                            case .otherName:
+                                $0.questions = [Question(name: "other.example", type: .a)]
+                            }
+                        }
+                    )
+                )
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        #expect(await Self.ask(client) == .noError)
+        #expect(await Self.ask(client) != .noError)
+        // The server replies to the check before it replies to this query.
+        _ = await Self.ask(client)
+        for _ in 1...2 { #expect(await Self.ask(client) == .noError) }
+        #expect(client.opened == 2)
+    }
+
+    @Test("names that get errors do not end the connection to a healthy server")
+    @ServiceLoop
+    func failingNames() async throws {
+        let samples = Count()
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                let name = Self.name(of: query)
+                if name?.description.hasSuffix("root-servers.net.") == true {
+                    samples.value.add(1, ordering: .relaxed)
+                }
+                await client.write(
+                    framed(
+                        reply(to: query) {
+                            if name == "bad.example" { ($0.rcode, $0.answers) = (.servFail, []) }
+                        }
+                    )
+                )
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        for _ in 1...20 {
+            #expect(await Self.ask(client, "bad.example") == .servFail)
+            client.clock.advance(by: .milliseconds(500))
+        }
+        #expect(await Self.ask(client) == .noError)
+        #expect(client.opened == 1)
+        #expect((1...40).contains(samples.value.load(ordering: .relaxed)))
+    }
+
+    @Test("if all hosts return errors, connections are replaced at increasing intervals")
+    @ServiceLoop
+    func failingServer() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                await client.write(
+                    framed(reply(to: query) { ($0.rcode, $0.answers) = (.servFail, []) })
+                )
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        for _ in 1...300 {
+            #expect(await Self.ask(client) == .servFail)
+            client.clock.advance(by: .milliseconds(100))
+        }
+        // Connections are replaced after 0, 1, 3, 7 and 15 s.
+        #expect((3...6).contains(client.opened))
     }
 }

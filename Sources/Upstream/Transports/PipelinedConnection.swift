@@ -14,15 +14,22 @@ final class PipelinedConnection {
     final class Pending {
         let client: ClientNetwork?
 
+        /// Query of the daemon whose reply is not returned; nil for other queries.
+        let own: UpstreamExchange?
+
+        /// True if `own` got an answer, not an error.
+        var isGood = false
+
         fileprivate let waiter = Waiter()
         fileprivate let since: Instant
         fileprivate var reply: [UInt8]?
-        fileprivate var isAnswered = false
+        fileprivate(set) var isAnswered = false
 
         fileprivate(set) var query: (message: [UInt8], attempt: Attempt)?
 
-        fileprivate init(_ client: ClientNetwork?, since: Instant) {
+        init(_ client: ClientNetwork?, own: UpstreamExchange? = nil, since: Instant) {
             self.client = client
+            self.own = own
             self.since = since
         }
 
@@ -51,7 +58,7 @@ final class PipelinedConnection {
 
     /// Query of the daemon that makes the server send data on a new connection.
     struct Greeting {
-        let query: [UInt8]
+        let query: UpstreamExchange
 
         /// True if the greeting is the first query; otherwise it follows the queries that wait until
         /// the connection is established.
@@ -65,17 +72,24 @@ final class PipelinedConnection {
     /// Of the wait for the first reply, at most `fairWait` counts: a client can query a slow name.
     private(set) var openingTime: Duration?
 
-    private var shortest: Duration?
+    private(set) var shortest: Duration?
 
     /// True if a query timed out and no data arrived.
     ///
     /// The connection stays open: a client may have queried a name that the server does not answer.
     private(set) var isSilent = false
 
-    /// True if only a part of the daemon's own queries got replies (``checkLoss(_:)``).
-    private(set) var isLossy = false
+    /// Result of ``check(_:mayReplace:)``; nil if the connection is not faulty.
+    var fault: Fault?
 
-    private var lossCheckedAt: Instant?
+    var checkedAt: Instant?
+
+    /// Queries of the current check.
+    var samples: [Pending] = []
+    var mayReplace: (@ServiceLoop () -> Bool)?
+
+    /// True if the connection has answered a query of the daemon (`Pending.own`) without error.
+    var answersDaemon = false
 
     private(set) var end: UpstreamError?
 
@@ -86,7 +100,7 @@ final class PipelinedConnection {
 
     private var pending: [UInt16: Pending] = [:]
 
-    private var givenUp: [UInt16: Pending] = [:]
+    var givenUp: [UInt16: Pending] = [:]
 
     private(set) var isOutOfOrder = false
 
@@ -204,17 +218,7 @@ final class PipelinedConnection {
         for entry in waiting { entry.waiter.resume(.closed) }
     }
 
-    /// Sends a query of the daemon, whose reply is not returned.
-    @discardableResult
-    private func sendOwn(_ query: [UInt8]) -> Pending {
-        let (id, entry) = (freeID(), Pending(nil, since: clocks.now()))
-        givenUp[id] = entry
-        append(entry)
-        send(query, id: id)
-        return entry
-    }
-
-    private func freeID() -> UInt16 {
+    func freeID() -> UInt16 {
         while true {
             let id = UInt16.random(in: 0...UInt16.max, using: &random)
             if pending[id] == nil, givenUp[id] == nil { return id }
@@ -225,7 +229,7 @@ final class PipelinedConnection {
 // MARK: - Order of the queries
 
 extension PipelinedConnection {
-    private func append(_ entry: Pending) {
+    func append(_ entry: Pending) {
         if sent.count > 2 * (pending.count + givenUp.count) + 64 {
             sent = sent[first...].filter { !$0.isAnswered }
             first = 0
@@ -260,24 +264,6 @@ extension PipelinedConnection {
     /// Returns the overdue query, which may be cancelled or expired; nil if there is none.
     func overdue(at now: Instant) -> Pending? {
         overdueTime.flatMap { $0 <= now ? oldest : nil }
-    }
-
-    /// Sends queries of the daemon, to find out whether the connection loses queries.
-    ///
-    /// Queries of clients cannot show this, because a client can query names that get no answer. If
-    /// no query of the check is answered, the connection is slow or silent, but not lossy.
-    func checkLoss(_ queries: [[UInt8]]) {
-        let now = clocks.now()
-        guard wasServed, end == nil, !isLossy,
-            lossCheckedAt.map({ now - $0 >= UpstreamLimits.lossCheckSpacing }) ?? true
-        else { return }
-        lossCheckedAt = now
-        let entries = queries.map { sendOwn($0) }
-        let wait = max(UpstreamLimits.fairWait, (shortest ?? .zero) * 2)
-        ServiceLoop.task { [self] in
-            try? await clocks.sleep(now + wait)
-            isLossy = (1..<entries.count).contains(entries.count { $0.isAnswered })
-        }
     }
 
     var delayed: [Pending] {
@@ -370,7 +356,8 @@ extension PipelinedConnection {
             guard let late = givenUp.removeValue(forKey: id) else { return noteForeign() }
             hasReplied = true
             noteReceived(now)
-            return noteAnswered(late)
+            noteAnswered(late)
+            return noteOwn(reply, to: late)
         }
         noteReceived(now)
         let time = now - entry.since

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
 internal import Net
 
-// Connections that lose queries.
+// Connections that end, lose queries or return errors.
 extension StreamExchanger {
     /// Checks the connection of an unanswered query, and sends the query again on this and another
     /// connection.
@@ -14,7 +15,7 @@ extension StreamExchanger {
         _ attempt: Attempt,
         _ connection: PipelinedConnection
     ) async throws(UpstreamError) -> UpstreamReply? {
-        connection.checkLoss(samples)
+        check(connection, attempt)
         guard answersOutOfOrder, connection.wasServed, connection.end == nil,
             purpose(of: attempt) != .queriesOfBusyClients,
             let other = workingConnection(besides: [connection])
@@ -32,7 +33,7 @@ extension StreamExchanger {
             else { throw error }
             return nil
         }
-        return try validate(answer.octets, exchange, on: answer.connection)
+        return try validate(answer.octets, exchange, attempt, on: answer.connection)
     }
 
     /// True if a query must be repeated because its connection ended; counts the repetition.
@@ -70,5 +71,56 @@ extension StreamExchanger {
         return (hasFailed || error == Self.dropped) && connection.end != nil
             && error != .timedOut && !attempt.isCancelled && !attempt.isOver
             && clocks.now() < attempt.deadline
+    }
+
+    /// Returns the reply to a query; checks the connection after an error reply.
+    func validate(
+        _ octets: [UInt8],
+        _ exchange: UpstreamExchange,
+        _ attempt: Attempt,
+        on connection: PipelinedConnection
+    ) throws(UpstreamError) -> UpstreamReply {
+        guard let reply = exchange.judgeStream(octets) else {
+            check(connection, attempt)
+            throw .broken("the reply does not match the query")
+        }
+        if case .message(let message) = reply {
+            if message.isError, !(attempt.usesEDNS && message.rejectsEDNS) {
+                check(connection, attempt)
+            }
+            for case .keepalive(let units?) in message.edns?.options ?? [] {
+                keep(connection, for: .milliseconds(100) * Int(units))
+            }
+        }
+        // Without `answersDaemon`, the server may return errors to all queries of the daemon.
+        if reply.rcode == .noError || reply.rcode == .nxDomain, connection.answersDaemon {
+            replacing.answered()
+        }
+        return reply
+    }
+
+    private func check(_ connection: PipelinedConnection, _ attempt: Attempt) {
+        guard !attempt.query.isProbe else { return }
+        connection.check(samples(usesEDNS: attempt.usesEDNS)) { [weak self] in
+            guard let self else { return false }
+            return replacing.begin(at: clocks.now())
+        }
+    }
+
+    private func samples(usesEDNS: Bool) -> [UpstreamExchange] {
+        var random = SystemRandomNumberGenerator()
+        return Query.samples.prefix(UpstreamLimits.lossCheckQueries).map {
+            UpstreamExchange($0, over: transport, usesEDNS: usesEDNS, random: &random)
+        }
+    }
+}
+
+extension Message {
+    /// True for an RCODE that a broken host can return to each query.
+    fileprivate var isError: Bool {
+        switch rcode {
+        case .servFail, .refused, .formErr, .notImp: true
+        default: false
+        }
     }
 }

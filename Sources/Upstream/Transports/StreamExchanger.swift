@@ -13,10 +13,11 @@ final class StreamExchanger {
     let open: PipelinedConnection.Opening
 
     /// Query that makes the server send data on a new connection.
-    let greeting: [UInt8]
+    let greeting: UpstreamExchange
 
-    /// Queries of the daemon that show if a connection loses queries.
-    let samples: [[UInt8]]
+    let transport: UpstreamExchange.Transport
+
+    var replacing = ReplacementSpacing()
 
     var current: [Purpose: PipelinedConnection] = [:]
 
@@ -52,11 +53,8 @@ final class StreamExchanger {
         self.clocks = clocks
         self.open = open
         var random = SystemRandomNumberGenerator()
-        let transport = isProtected ? UpstreamExchange.Transport.encrypted : .stream
-        greeting = UpstreamExchange(.probe, over: transport, random: &random).message
-        samples = Query.samples.prefix(UpstreamLimits.lossCheckQueries).map {
-            UpstreamExchange($0, over: transport, random: &random).message
-        }
+        transport = isProtected ? .encrypted : .stream
+        greeting = UpstreamExchange(.probe, over: transport, random: &random)
     }
 
     func count(in numbers: inout UpstreamNumbers) {
@@ -100,7 +98,9 @@ final class StreamExchanger {
         if since != nil, let answer = try await repeatQuery(exchange, attempt, connection) {
             return answer
         }
-        if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable {
+        if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable,
+            silent.fault != .errors
+        {
             let race = ConnectionRace(exchange.message, attempt, clocks)
             race.ask(connection) { [self] lost, error in
                 guard repeats(attempt, after: error, on: lost) else { return nil }
@@ -110,7 +110,7 @@ final class StreamExchanger {
             do throws(UpstreamError) {
                 let answer = try await reply(of: race, attempt, connection, purpose)
                 adopt(answer.connection, for: purpose)
-                return try validate(answer.octets, exchange, on: answer.connection)
+                return try validate(answer.octets, exchange, attempt, on: answer.connection)
             } catch {
                 attempt.wasRefused = connection.isRefusal && silent.isRefusal
                 throw error
@@ -136,13 +136,14 @@ final class StreamExchanger {
                 else { throw error }
                 attempt.wasRefused = false
                 let octets = try await working.ask(exchange.message, for: attempt)
+                working.forgiveErrors()
                 share(working, for: purpose, attempt, insteadOf: own)
-                return try validate(octets, exchange, on: working)
+                return try validate(octets, exchange, attempt, on: working)
             }
         }
         guard let answer else { throw .timedOut }
         adopt(answer.connection, for: purpose)
-        return try validate(answer.octets, exchange, on: answer.connection)
+        return try validate(answer.octets, exchange, attempt, on: answer.connection)
     }
 
     /// Sends a query; uses a second connection if the first is not established in time.
@@ -184,6 +185,7 @@ final class StreamExchanger {
         if answer.connection === own {
             sharing[purpose] = nil
         } else {
+            answer.connection.forgiveErrors()
             share(answer.connection, for: purpose, attempt, insteadOf: own)
         }
         return answer
@@ -239,7 +241,7 @@ final class StreamExchanger {
                 each.isUsable && each.wasServed && !tried.contains { $0 === each }
             }
         let now = clocks.now()
-        let good = working.first { !$0.isSilent && !$0.isLossy && $0.overdue(at: now) == nil }
+        let good = working.first { !$0.isSilent && $0.fault == nil && $0.overdue(at: now) == nil }
         return good ?? working.first
     }
 
@@ -281,6 +283,7 @@ final class StreamExchanger {
         let old = Array(current.values) + candidates.values + retired
         (current, candidates, retired, opening) = ([:], [:], [], OpeningPatience())
         (sharing, slowClients, answersOutOfOrder) = ([:], SlowClients(), false)
+        replacing = ReplacementSpacing()
         for connection in old { close(connection, Self.dropped) }
     }
 
@@ -308,7 +311,7 @@ final class StreamExchanger {
     }
 
     /// Applies the idle timeout that the server sent (RFC 7828 §3.4).
-    private func keep(_ connection: PipelinedConnection, for timeout: Duration) {
+    func keep(_ connection: PipelinedConnection, for timeout: Duration) {
         guard timeout == .zero else { return connection.keep(for: timeout) }
         forgetEnded()
         guard retired.count < UpstreamLimits.retiredConnections,
@@ -340,7 +343,7 @@ final class StreamExchanger {
     }
 
     private func isSilent(_ connection: PipelinedConnection, _ since: Instant?) -> Bool {
-        connection.isSilent || connection.isLossy
+        connection.isSilent || connection.fault != nil
             || since.map { connection.lastReceived ?? connection.begun < $0 } ?? false
     }
 
@@ -352,21 +355,5 @@ final class StreamExchanger {
         if known.isUsable, !isSilent(known, since) { return known }
         retire(known)
         return nil
-    }
-
-    func validate(
-        _ octets: [UInt8],
-        _ exchange: UpstreamExchange,
-        on connection: PipelinedConnection
-    ) throws(UpstreamError) -> UpstreamReply {
-        guard let reply = exchange.judgeStream(octets) else {
-            throw .broken("the reply does not match the query")
-        }
-        if case .message(let message) = reply {
-            for case .keepalive(let units?) in message.edns?.options ?? [] {
-                keep(connection, for: .milliseconds(100) * Int(units))
-            }
-        }
-        return reply
     }
 }
