@@ -93,7 +93,7 @@ struct PoolConnectionTests {
         #expect(client.opened <= 4)
     }
 
-    @Test("if the server closes each connection after three replies, no waiting query fails")
+    @Test("if the server closes each connection after three replies, it answers queries in order")
     @ServiceLoop
     func threeReplies() async throws {
         let server = try StreamServer { client in
@@ -105,8 +105,15 @@ struct PoolConnectionTests {
         defer { server.stop() }
         let client = Client(of: server.address)
         defer { client.stop() }
-        let waiting = (1...12).map { _ in ServiceLoop.task { await client.ask(.query) } }
-        for query in waiting { #expect(await query.value) }
+        var answered: [Int] = []
+        let waiting = (1...12).map { number in
+            ServiceLoop.task {
+                guard await client.ask(.query) else { return }
+                answered.append((number - 1) / 3)
+            }
+        }
+        for query in waiting { await query.value }
+        #expect(answered == (1...12).map { ($0 - 1) / 3 })
     }
 
     @Test("if hosts do not complete the handshake, a query is repeated up to three times")

@@ -211,10 +211,10 @@ final class PipelinedConnection {
         end = reason
         stream?.close()
         stream = nil
+        // The queries that waited longest are repeated first.
+        let waiting = sent[first...].filter { $0.query != nil && !$0.isAnswered }
         (inbox, outbox, givenUp) = ([], [], [:])
-        (sent, first) = ([], 0)
-        let waiting = pending.values
-        pending = [:]
+        (sent, first, pending) = ([], 0, [:])
         for entry in waiting { entry.waiter.resume(.closed) }
     }
 
