@@ -202,9 +202,6 @@ package enum UpstreamLimits {
     static let lossCheckSpacing: Duration = .seconds(1)
     static let lossCheckQueries = 4
 
-    /// Maximum repetitions of a query over HTTPS whose connections end without a reply.
-    static let connectionRepetitions = 3
-
     /// Idle timeout (RFC 7766 §6.2.3); a server can set at most `longestIdle` (RFC 7828 §3.4).
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)
@@ -219,7 +216,7 @@ package enum UpstreamLimits {
 
     /// Maximum repetitions of a query whose connections end.
     ///
-    /// A busy client, or a connection that ends without a reply, allows one repetition.
+    /// Over TLS and TCP, a busy client, or a connection that ends without a reply, allows one.
     static let repetitions = 3
 
     /// Timeout for opening a connection; `write` is the timeout for one write.

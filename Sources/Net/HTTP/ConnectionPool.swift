@@ -347,7 +347,7 @@ extension ConnectionPool {
                 let server = transfer.request.server
                 transfer.port = handle.localPort
                 sockets.replied(descriptor, reply.isHTTP1, on: transfer.port)
-                if reply.status == 200 { replied?(server) }
+                replied?(server)
                 transfer.wasSent = true
             }
             remove(transfer, handle, isUnanswered: handle.isUnanswered(code))

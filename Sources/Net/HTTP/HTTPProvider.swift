@@ -52,9 +52,9 @@ final class HTTPProvider {
     ///
     /// While a connection to the server is silent or distrusted, a request that needs a new
     /// connection gets a second pool, because libcurl cannot exclude one connection from reuse. If
-    /// the server replies with status 200 in the second pool, and the old connection is still
-    /// silent or distrusted, the second pool replaces the old pool. The second pool then has an open connection, so queries for other names need not wait
-    /// for a handshake.
+    /// the server replies in the second pool, and the old connection is still silent or distrusted,
+    /// the second pool replaces the old pool. The second pool then has an open connection, so
+    /// queries for other names need not wait for a handshake.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.

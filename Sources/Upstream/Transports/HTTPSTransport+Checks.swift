@@ -67,7 +67,7 @@ extension HTTPSTransport {
 
     /// Drops all connections to the server if a check shows that a connection is faulty.
     ///
-    /// See ``PipelinedConnection/checkLoss(_:)``. HTTP/1.1 has no queries that share a connection.
+    /// See ``PipelinedConnection/check(_:mayReplace:)``. HTTP/1.1 has no queries that share a connection.
     func checkConnection(_ now: Instant) {
         guard !transfers.isHTTP1, let number = connectionCheck.begin(at: now) else { return }
         for (index, query) in Query.samples.prefix(UpstreamLimits.lossCheckQueries).enumerated() {

@@ -220,7 +220,7 @@ package final class HTTPSTransport: UpstreamTransport {
         after repetitions: Int
     ) -> Bool {
         guard case .failure(let error) = sent, clocks.now() < attempt.deadline,
-            repetitions < UpstreamLimits.connectionRepetitions
+            repetitions < UpstreamLimits.repetitions
         else { return false }
         let hasReplied = opening.usual != nil
         switch error {
