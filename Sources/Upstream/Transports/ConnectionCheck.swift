@@ -13,23 +13,23 @@ struct ConnectionCheck {
     var requests: [any RequestHandle] = []
 
     private var number = 0
-    private var began: Instant?
     private var (answered, lost) = (0, 0)
 
-    /// Doubles with each faulty connection, because the server itself can be faulty.
-    private var spacing = Self.firstSpacing
+    /// Earliest time of the next check.
+    private var next: Instant?
 
-    private static let firstSpacing = UpstreamLimits.lossCheckSpacing / 4
+    private var replacements = ReplacementSpacing()
 
     /// Begins a check; returns its number, or nil if it is too early for another check.
     mutating func begin(at now: Instant) -> Int? {
-        if let began, now - began < max(spacing, UpstreamLimits.lossCheckSpacing) { return nil }
+        if let next, now < next { return nil }
         number += 1
-        (began, requests, answered, lost) = (now, [], 0, 0)
+        (requests, answered, lost) = ([], 0, 0)
+        next = now + UpstreamLimits.lossCheckSpacing
         return number
     }
 
-    /// Records the end of a request; returns true if a connection is faulty.
+    /// Records the end of a request; returns true if the connections must be replaced.
     ///
     /// Only requests that were sent and got no reply count as lost.
     ///
@@ -38,25 +38,28 @@ struct ConnectionCheck {
         _ index: Int,
         _ result: Result<HTTPReply, HTTPError>,
         isUsable: Bool,
-        of number: Int
+        of number: Int,
+        at now: Instant
     ) -> Bool {
         guard number == self.number, requests.indices.contains(index) else { return false }
         switch result {
         case .success where isUsable: answered += 1
-        case .success: return fail()
+        case .success: return fail(at: now)
         case .failure(.timedOut) where requests[index].wasSent: lost += 1
         case .failure: return false
         }
         guard answered + lost == UpstreamLimits.lossCheckQueries else { return false }
-        if answered > 0, lost > 0 { return fail() }
-        if lost == 0 { spacing = Self.firstSpacing }
+        if answered > 0, lost > 0 { return fail(at: now) }
+        if lost == 0 { replacements.answered() }
         return false
     }
 
     /// Ends the check, so that it reports one faulty connection only.
-    private mutating func fail() -> Bool {
+    private mutating func fail(at now: Instant) -> Bool {
         number += 1
-        spacing = min(spacing * 2, UpstreamLimits.longestRest)
+        guard replacements.begin(at: now) else { return false }
+        // The next connection can be checked immediately.
+        next = nil
         return true
     }
 }

@@ -74,10 +74,14 @@ extension HTTPSTransport {
             let exchange = exchange(query)
             let request = send(exchange, until: now + UpstreamLimits.silence) { [self] sent in
                 let isUsable = outcome(of: sent, to: exchange).isUsable
-                guard connectionCheck.ended(index, sent, isUsable: isUsable, of: number) else {
-                    return
-                }
-                http.reset(only: template.provider)
+                let isFaulty = connectionCheck.ended(
+                    index,
+                    sent,
+                    isUsable: isUsable,
+                    of: number,
+                    at: clocks.now()
+                )
+                if isFaulty { http.reset(only: template.provider) }
             }
             connectionCheck.requests.append(request)
         }
