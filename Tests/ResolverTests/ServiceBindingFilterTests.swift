@@ -197,6 +197,20 @@ struct ServiceBindingFilterTests {
 
     @Test
     @ServiceLoop
+    func `hints in alias mode are removed`() async throws {
+        let binding = ServiceBinding(
+            priority: 0,
+            target: "cdn.example.net",
+            parameters: [.init(key: .ipv4Hint, value: [192, 168, 1, 1])]
+        )
+        let record = Record(name: "www.example.com", type: .https, ttl: 300, data: .svcb(binding))
+        let harness = try ResolverHarness(.tencent, upstream: .binding([record]))
+        let answers = try await harness.ask("www.example.com", .https).plain
+        #expect(answers == ["HTTPS 0 cdn.example.net."])
+    }
+
+    @Test
+    @ServiceLoop
     func `names without a route pass, but hints for a name with a vendor route are removed`()
         async throws
     {

@@ -84,33 +84,14 @@ struct AddressFilter {
     }
 
     /// Adds `record`, with filtered address hints, to ``records``.
-    ///
-    /// A record in alias mode stays unchanged, because it has no parameters (RFC 9460 §2.4.2).
     private mutating func keep(_ record: Record, _ binding: ServiceBinding) {
-        guard !binding.isAlias else {
-            records.append(record)
-            return
-        }
         var shaped = binding
-        let target = binding.target.isRoot ? record.name : binding.target
-        let mayReplace = replacements < Self.mostReplacements
-        let hints = hintsByTarget[target] ?? hints(target, mayReplace)
-        hintsByTarget[target] = hints
-        if case .ours = hints { replacements += 1 }
-        for key in [ServiceKey.ipv4Hint, .ipv6Hint] where binding.value(of: key) != nil {
-            let isSuppressed = suppressed.contains(key == .ipv6Hint ? .aaaa : .a)
-            switch hints {
-            case .theirs where isSuppressed:
-                shaped.remove(key)
-            case .theirs where guards:
-                dropInside(of: &shaped, key)
-            case .theirs:
-                break
-            case .ours(let addresses, let seconds):
-                let permitted = isSuppressed || !mayReplace ? [] : addresses
-                shaped.setHint(key, permitted, most: Self.mostHints)
-                if shaped.value(of: key) != nil { lifetime = min(lifetime, seconds) }
-            }
+        if binding.isAlias {
+            // Clients must ignore parameters in alias mode (RFC 9460 §2.4.2), but some may not.
+            shaped.remove(.ipv4Hint)
+            shaped.remove(.ipv6Hint)
+        } else {
+            filterHints(of: &shaped, record)
         }
         guard shaped != binding else {
             records.append(record)
@@ -126,6 +107,29 @@ struct AddressFilter {
                 data: .svcb(shaped)
             )
         )
+    }
+
+    private mutating func filterHints(of binding: inout ServiceBinding, _ record: Record) {
+        let target = binding.target.isRoot ? record.name : binding.target
+        let mayReplace = replacements < Self.mostReplacements
+        let hints = hintsByTarget[target] ?? hints(target, mayReplace)
+        hintsByTarget[target] = hints
+        if case .ours = hints { replacements += 1 }
+        for key in [ServiceKey.ipv4Hint, .ipv6Hint] where binding.value(of: key) != nil {
+            let isSuppressed = suppressed.contains(key == .ipv6Hint ? .aaaa : .a)
+            switch hints {
+            case .theirs where isSuppressed:
+                binding.remove(key)
+            case .theirs where guards:
+                dropInside(of: &binding, key)
+            case .theirs:
+                break
+            case .ours(let addresses, let seconds):
+                let permitted = isSuppressed || !mayReplace ? [] : addresses
+                binding.setHint(key, permitted, most: Self.mostHints)
+                if binding.value(of: key) != nil { lifetime = min(lifetime, seconds) }
+            }
+        }
     }
 
     private mutating func dropInside(of binding: inout ServiceBinding, _ key: ServiceKey) {
