@@ -204,9 +204,9 @@ struct HTTPSTransportTests {
         await #expect(throws: UpstreamError.httpStatus(status)) {
             try await ask(transport)
         }
-        // The query is not repeated; the other requests check the connection.
+        // The query is not repeated; the other requests check the connection and its replacement.
         let queries = transport.sent.compactMap { $0.body.flatMap { try? Message(parsing: $0) } }
-        #expect(queries.count == 1 + UpstreamLimits.lossCheckQueries)
+        #expect(queries.count == 1 + 2 * UpstreamLimits.lossCheckQueries)
         #expect(queries.count { $0.question?.name.text == "www.example.com" } == 1)
     }
 

@@ -57,10 +57,9 @@ struct ConnectionCheck {
     /// Ends the check, so that it reports one faulty connection only.
     private mutating func fail(at now: Instant) -> Bool {
         number += 1
-        guard replacements.begin(at: now) else { return false }
-        // The next connection can be checked immediately.
-        next = nil
-        return true
+        // After a replacement, the new connection can be checked immediately.
+        next = replacements.refusal(at: now)
+        return next == nil
     }
 }
 

@@ -67,7 +67,7 @@ extension HTTPSTransport {
 
     /// Drops all connections to the server if a check shows that a connection is faulty.
     ///
-    /// See ``PipelinedConnection/check(_:mayReplace:)``. HTTP/1.1 has no queries that share a connection.
+    /// See ``PipelinedConnection/check(_:refusal:)``. HTTP/1.1 has no queries that share a connection.
     func checkConnection(_ now: Instant) {
         guard !transfers.isHTTP1, let number = connectionCheck.begin(at: now) else { return }
         for (index, query) in Query.samples.prefix(UpstreamLimits.lossCheckQueries).enumerated() {
@@ -81,7 +81,10 @@ extension HTTPSTransport {
                     of: number,
                     at: clocks.now()
                 )
-                if isFaulty { http.reset(only: template.provider) }
+                guard isFaulty else { return }
+                http.reset(only: template.provider)
+                // The next host of a pool can also be faulty.
+                checkConnection(clocks.now())
             }
             connectionCheck.requests.append(request)
         }

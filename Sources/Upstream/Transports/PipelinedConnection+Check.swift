@@ -19,23 +19,23 @@ extension PipelinedConnection {
     /// If no query gets a reply, the connection is slow or silent, but not faulty. At most one check
     /// in ``UpstreamLimits/lossCheckSpacing`` begins.
     ///
-    /// - Parameter mayReplace: called after error replies; returns false if the daemon has replaced
-    ///   a connection not long ago.
+    /// - Parameter refusal: called after error replies. If the daemon has replaced a connection not
+    ///   long ago, returns the earliest time for another replacement, and thus for another check.
     func check(
         _ queries: @autoclosure () -> [UpstreamExchange],
-        mayReplace: @escaping @ServiceLoop () -> Bool
+        refusal: @escaping @ServiceLoop () -> Instant?
     ) {
         let now = clocks.now()
         guard wasServed, end == nil, fault == nil, samples.isEmpty,
-            checkedAt.map({ now - $0 >= UpstreamLimits.lossCheckSpacing }) ?? true
+            nextCheck.map({ now >= $0 }) ?? true
         else { return }
-        checkedAt = now
-        self.mayReplace = mayReplace
+        let next = now + UpstreamLimits.lossCheckSpacing
+        (nextCheck, replacementRefusal) = (next, refusal)
         samples = queries().map { sendOwn($0) }
         let wait = max(UpstreamLimits.fairWait, (shortest ?? .zero) * 2)
         ServiceLoop.task { [self] in
             try? await clocks.sleep(now + wait)
-            if checkedAt == now { endCheck() }
+            if nextCheck == next { endCheck() }
         }
     }
 
@@ -46,7 +46,9 @@ extension PipelinedConnection {
         guard isPartial, end == nil else { return }
         if replies == answers {
             fault = .losses
-        } else if mayReplace?() ?? false {
+        } else if let earliest = replacementRefusal?() {
+            nextCheck = earliest
+        } else {
             fault = .errors
         }
     }

@@ -79,14 +79,15 @@ final class PipelinedConnection {
     /// The connection stays open: a client may have queried a name that the server does not answer.
     private(set) var isSilent = false
 
-    /// Result of ``check(_:mayReplace:)``; nil if the connection is not faulty.
+    /// Result of ``check(_:refusal:)``; nil if the connection is not faulty.
     var fault: Fault?
 
-    var checkedAt: Instant?
+    /// Earliest time of the next check.
+    var nextCheck: Instant?
 
     /// Queries of the current check.
     var samples: [Pending] = []
-    var mayReplace: (@ServiceLoop () -> Bool)?
+    var replacementRefusal: (@ServiceLoop () -> Instant?)?
 
     /// True if the connection has answered a query of the daemon (`Pending.own`) without error.
     var answersDaemon = false

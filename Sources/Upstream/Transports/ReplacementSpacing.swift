@@ -6,19 +6,19 @@ internal import Net
 /// The server itself can be the cause of the errors; then new connections do not help. The first
 /// replacements follow quickly, because several hosts of a pool can be faulty.
 struct ReplacementSpacing {
-    private var latest: Instant?
+    private var next: Instant?
     private var spacing = Duration.zero
 
-    private static let first = UpstreamLimits.firstRest / 4
+    private static let first: Duration = .milliseconds(100)
 
-    /// Returns false if it is too early for another replacement.
-    mutating func begin(at now: Instant) -> Bool {
-        if let latest, now - latest < spacing { return false }
-        latest = now
+    /// Permits a replacement; returns the earliest time if it is too early for another one.
+    mutating func refusal(at now: Instant) -> Instant? {
+        if let next, now < next { return next }
         spacing = min(max(spacing * 2, Self.first), UpstreamLimits.longestRest)
-        return true
+        next = now + spacing
+        return nil
     }
 
     /// Records an answer, which shows that another connection has helped.
-    mutating func answered() { spacing = min(spacing, UpstreamLimits.firstRest) }
+    mutating func answered() { spacing = min(spacing, UpstreamLimits.firstRest / 2) }
 }

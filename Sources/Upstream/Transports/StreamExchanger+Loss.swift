@@ -102,8 +102,8 @@ extension StreamExchanger {
     private func check(_ connection: PipelinedConnection, _ attempt: Attempt) {
         guard !attempt.query.isProbe else { return }
         connection.check(samples(usesEDNS: attempt.usesEDNS)) { [weak self] in
-            guard let self else { return false }
-            return replacing.begin(at: clocks.now())
+            guard let self else { return nil }
+            return replacing.refusal(at: clocks.now())
         }
     }
 
