@@ -66,7 +66,7 @@ struct VendorClientTests {
     }
 
     @Test(
-        "a reply that shows a faulty host makes the client distrust the connection",
+        "after a reply that shows a faulty host, the connection is closed",
         arguments: [
             (HTTPReply(status: 502, body: []), true), (HTTPReply(status: 403, body: []), true),
             (ok("not a reply"), true), (ok("www.example.com.:192.0.2.1,60-0"), false),

@@ -67,7 +67,7 @@ package final class Simulation: HTTPTransport {
     package private(set) var sent: [Sent] = []
     package private(set) var cancelled = 0
 
-    /// Number of requests after which the sender distrusted the connection.
+    /// Number of calls of ``RequestHandle/distrustConnection()``.
     package private(set) var distrusted = 0
 
     package var script: (HTTPRequest) -> Step = { _ in .silence() }

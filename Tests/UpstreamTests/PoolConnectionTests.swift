@@ -133,7 +133,10 @@ struct PoolConnectionTests {
         #expect(client.opened == 9)
     }
 
-    @Test("a name that ends its connections ends at most four", arguments: [false, true])
+    @Test(
+        "a name for which the server closes each connection costs at most four connections",
+        arguments: [false, true]
+    )
     @ServiceLoop
     func fatalName(isGreetingAnswered: Bool) async throws {
         let server = try StreamServer { client in

@@ -13,10 +13,10 @@ package final class StreamConnection {
         package let gid: UInt32
     }
 
-    /// Maximum size of a TCP segment, in octets.
+    /// Maximum segment size (MSS), in octets of data.
     ///
-    /// A packet with such a segment has 1,280 octets, the minimum MTU of IPv6. On a path that drops
-    /// larger packets without a message, one large reply would block a connection for all queries.
+    /// An IPv6 packet with such a segment has 1,280 octets. Some paths drop larger packets without
+    /// an ICMP message; one large reply could then block a connection for all queries.
     nonisolated static let maximumSegment: Int32 = 1_220
 
     private let endpoint: Endpoint

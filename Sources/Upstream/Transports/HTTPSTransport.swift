@@ -211,9 +211,10 @@ package final class HTTPSTransport: UpstreamTransport {
 
     /// True if a request failed with its connection, and must be repeated.
     ///
-    /// Except after the first loss of an open connection, true only if the server has sent replies
-    /// before: possibly only one host of a pool is faulty. If a connection ended without any reply,
-    /// the server may be overloaded, so a query of a busy client is not repeated.
+    /// True after the first loss of a connection that had a reply. After other losses, true only if
+    /// the server has replied before, because then perhaps only one host of a pool is faulty. If a
+    /// connection ended without any reply, the server may be overloaded, so a query of a busy client
+    /// is not repeated.
     private func isLost(
         _ sent: Result<HTTPReply, HTTPError>,
         _ attempt: Attempt,

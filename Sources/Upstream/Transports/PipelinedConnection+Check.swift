@@ -19,8 +19,9 @@ extension PipelinedConnection {
     /// If no query gets a reply, the connection is slow or silent, but not faulty. At most one check
     /// in ``UpstreamLimits/lossCheckSpacing`` begins.
     ///
-    /// - Parameter refusal: called after error replies. If the daemon has replaced a connection not
-    ///   long ago, returns the earliest time for another replacement, and thus for another check.
+    /// - Parameter refusal: closure that is called after error replies. Returns nil if a replacement
+    ///   is permitted, otherwise the earliest time of the next replacement. At this time, the
+    ///   connection can be checked again.
     func check(
         _ queries: @autoclosure () -> [UpstreamExchange],
         refusal: @escaping @ServiceLoop () -> Instant?
@@ -53,9 +54,10 @@ extension PipelinedConnection {
         }
     }
 
-    /// Forgets error replies, because no other connection has replied.
+    /// Clears the fault ``Fault/errors``, after no other connection has replied.
     ///
-    /// Otherwise, each query would open a connection while the server refuses further connections.
+    /// If the fault stayed, each query would open a connection while the server refuses further
+    /// connections.
     func forgiveErrors() { if fault == .errors { fault = nil } }
 
     @discardableResult

@@ -38,10 +38,10 @@ extension StreamExchanger {
 
     /// True if a query must be repeated because its connection ended; counts the repetition.
     ///
-    /// The first repetition needs no reply on the lost connection. Each further one needs a reply, or
-    /// a connection that was never open: the server can close connections after a few replies, and
-    /// one of several hosts behind its address can refuse connections. The limit also bounds the
-    /// connections that a name can end if the server closes the connection of each query for it.
+    /// A further repetition happens only if the lost connection had a reply, or was never open: the
+    /// server can close connections after a few replies, and one of several hosts behind its address
+    /// can refuse connections. If the server closes the connection of each query for a certain name,
+    /// the limit also bounds the number of connections that are lost in this way.
     func repeats(
         _ attempt: Attempt,
         after error: UpstreamError,
@@ -92,7 +92,7 @@ extension StreamExchanger {
                 keep(connection, for: .milliseconds(100) * Int(units))
             }
         }
-        // Without `answersDaemon`, the server may return errors to all queries of the daemon.
+        // If `answersDaemon` is false, the server possibly returns errors to all queries of the daemon.
         if reply.rcode == .noError || reply.rcode == .nxDomain, connection.answersDaemon {
             replacing.answered()
         }

@@ -208,9 +208,10 @@ final class StreamExchanger {
 
     /// Returns an established connection or a new one; nil if the query must wait.
     ///
-    /// If the server may answer in order, and the query may be the cause of the silence, the query
-    /// could delay the queries of an established connection. Then the first further connection gets
-    /// the greeting first: the reply ends the search, so that the query delays one connection only.
+    /// If the server possibly answers in order, and the query is possibly the cause of the silence,
+    /// the query would delay the queries of an established connection. So it is sent only on new
+    /// connections, and the first of these begins with the greeting. After the reply to the greeting,
+    /// the query is sent on no further connection.
     private func connection(
         besides tried: [PipelinedConnection],
         for purpose: Purpose
