@@ -139,7 +139,7 @@ extension Forwarder {
 }
 
 extension UpstreamReply {
-    fileprivate var rejectsEDNS: Bool {
+    var rejectsEDNS: Bool {
         if case .message(let message) = self { message.rejectsEDNS } else { false }
     }
 }

@@ -27,3 +27,18 @@ package enum UpstreamReply: Hashable, Sendable {
         }
     }
 }
+
+extension Result<UpstreamReply, UpstreamError> {
+    /// True if the reply shows that the server works: an answer, or a rate limit.
+    var isUsable: Bool {
+        switch self {
+        case .success(let reply):
+            reply.rcode == .noError || reply.rcode == .nxDomain || reply.rcode == .yxDomain
+        case .failure(let error): error == .rateLimited
+        }
+    }
+
+    var rejectsEDNS: Bool {
+        if case .success(let reply) = self { reply.rejectsEDNS } else { false }
+    }
+}

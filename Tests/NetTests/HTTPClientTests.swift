@@ -279,15 +279,42 @@ struct HTTPClientTests {
             let reply = try await client.send(request, deadline: patience)
             #expect(reply.connectionReused == isReused)
         }
-        let waiter = Waiter()
-        let handle = client.send(request, deadline: patience) { _ in waiter.resume(.ready) }
-        _ = await waiter.wait(until: patience)
-        handle.distrustConnection()
+        let handle = await sendAndDistrust(request)
         #expect(try await !client.send(request, deadline: patience).connectionReused)
         #expect(try await client.send(request, deadline: patience).connectionReused)
         handle.distrustConnection()
         #expect(try await client.send(request, deadline: patience).connectionReused)
         #expect(client.connectionsOpened == 2)
+    }
+
+    /// Sends a request, and distrusts the connection in the completion handler.
+    @ServiceLoop
+    private func sendAndDistrust(_ request: HTTPRequest) async -> any RequestHandle {
+        let waiter = Waiter()
+        var sent: (any RequestHandle)?
+        let handle = client.send(request, deadline: patience) { _ in
+            sent?.distrustConnection()
+            waiter.resume(.ready)
+        }
+        sent = handle
+        _ = await waiter.wait(until: patience)
+        return handle
+    }
+
+    @ServiceLoop
+    @Test
+    func `requests after a replacement use new connections, and requests in flight continue`()
+        async throws
+    {
+        let request = secure("/hello")
+        _ = try await client.send(request, deadline: patience)
+        let silent = ServiceLoop.task { await failure(of: secure("/silent"), deadline: patience) }
+        await Task.yield()
+        client.replaceConnections(of: request.provider)
+        #expect(try await !client.send(request, deadline: patience).connectionReused)
+        #expect(try await client.send(request, deadline: patience).connectionReused)
+        client.reset()
+        #expect(await silent.value == .broken("the connections were dropped"))
     }
 
     @ServiceLoop
@@ -296,10 +323,7 @@ struct HTTPClientTests {
         let request = secure("/hello")
         _ = try await client.send(request, deadline: patience)
         let silent = ServiceLoop.task { await failure(of: secure("/silent"), deadline: patience) }
-        let waiter = Waiter()
-        let handle = client.send(request, deadline: patience) { _ in waiter.resume(.ready) }
-        _ = await waiter.wait(until: patience)
-        handle.distrustConnection()
+        _ = await sendAndDistrust(request)
         #expect(try await client.send(request, deadline: patience).connectionReused)
         var fresh = request
         fresh.wantsFreshConnection = true

@@ -85,6 +85,8 @@ package final class Simulation: HTTPTransport {
         now = start
     }
 
+    package func replaceConnections(of provider: String) {}
+
     package func reset(only provider: String?) {
         drops += 1
         let dropped = replies

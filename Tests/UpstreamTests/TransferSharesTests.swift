@@ -475,6 +475,8 @@ extension TransferSharesTests {
         }
 
         func reset(only provider: String?) {}
+
+        func replaceConnections(of provider: String) {}
     }
 
     @ServiceLoop

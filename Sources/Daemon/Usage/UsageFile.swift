@@ -109,18 +109,16 @@ final class UsageFile: UsageStore {
     }
 
     func reset(_ vendor: String, today: Int64) throws(UsageStoreError) {
-        var isOfOtherVersion = false
+        let written: ([UInt8], [String: UsageRecord])?
         do throws(SharedFile.Fault) {
-            isOfOtherVersion = try file.change { [latest] octets in
-                guard !Self.isOfOtherVersion(octets) else { return (nil, true) }
+            written = try file.change { octets in
+                guard !Self.isOfOtherVersion(octets) else { return (nil, nil) }
                 var records = Self.records(octets) ?? [:]
                 let clients = records[vendor]?.clients
                 records[vendor] = UsageRecord(day: today)
                 if let clients { records[vendor]?.clients = clients }
                 let content = Self.octets(records)
-                // If the file is deleted later, the counts before the reset must not return.
-                latest.withLock { [records] in $0 = (content, records) }
-                return (content, false)
+                return (content, (content, records))
             }
         } catch {
             switch error {
@@ -128,7 +126,9 @@ final class UsageFile: UsageStore {
                 throw UsageStoreError(why)
             }
         }
-        guard !isOfOtherVersion else { throw UsageStoreError(otherVersion) }
+        guard let written else { throw UsageStoreError(otherVersion) }
+        // If the file is deleted later, the counts before the reset must not return.
+        latest.withLock { $0 = written }
         problem = nil
     }
 }

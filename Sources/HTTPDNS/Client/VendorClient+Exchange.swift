@@ -170,7 +170,7 @@ final class Exchange<Question: VendorRequest>: RequestHandle {
     private func came(_ sent: Result<HTTPReply, HTTPError>) {
         let wasSent = request?.wasSent ?? true
         let (result, _) = client.read(sent, to: question, of: vendor, wasSent: wasSent, receipt)
-        if case .failure(let error) = result, error.verdict != .notTheServer {
+        if case .failure(let error) = result, error.mayBeOfOneHost {
             request?.distrustConnection()
         }
         request = nil

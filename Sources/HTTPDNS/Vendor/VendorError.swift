@@ -91,6 +91,16 @@ extension VendorError {
         }
     }
 
+    /// True if possibly only one of several hosts behind the server's address causes the error.
+    ///
+    /// False for an error that a client can cause with the name that it queries.
+    var mayBeOfOneHost: Bool {
+        switch self {
+        case .serverStatus, .unauthorized, .unreadable, .undecryptable: true
+        default: false
+        }
+    }
+
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true

@@ -224,8 +224,13 @@ extension ConnectionPool {
     func isSuspect(_ server: SocketAddress) -> Bool { sockets.isSuspect(server) }
 
     /// Closes a connection that delivered an unusable reply, or marks it if other requests use it.
-    func distrust(_ port: UInt16, of server: SocketAddress) {
-        sockets.distrust(port, of: server, isUsed: transfers.contains { uses($0, port) })
+    func distrust(_ port: UInt16, of request: HTTPRequest) {
+        sockets.distrust(
+            port,
+            of: request.server,
+            at: request.proxy ?? request.server,
+            isUsed: transfers.contains { uses($0, port) }
+        )
     }
 
     private func socket(

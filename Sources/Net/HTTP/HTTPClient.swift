@@ -77,6 +77,10 @@ package final class HTTPClient: HTTPTransport {
         return transfer
     }
 
+    package func replaceConnections(of provider: String) {
+        providers[provider]?.replaceConnections()
+    }
+
     package func reset(only provider: String?) {
         let chosen = provider.map { [providers[$0]].compactMap(\.self) } ?? Array(providers.values)
         let old = chosen.flatMap { $0.reset() }

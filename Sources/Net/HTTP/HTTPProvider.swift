@@ -119,6 +119,11 @@ final class HTTPProvider {
         retired.append(Retired(pool: pool))
     }
 
+    func replaceConnections() {
+        for group in [groups.values, candidates.values].joined() { retire(group.pool) }
+        (groups, latest, candidates) = ([:], nil, [:])
+    }
+
     func reset() -> [ConnectionPool] {
         defer { (groups, latest, retired, candidates) = ([:], nil, [], [:]) }
         return [groups.values, candidates.values].joined().map(\.pool) + retired.compactMap(\.pool)

@@ -19,6 +19,9 @@ package protocol HTTPTransport: Sendable {
     ///
     /// Requests in flight then fail with `HTTPError.broken`.
     func reset(only provider: String?)
+
+    /// Lets later requests of a provider use new connections; requests in flight continue.
+    func replaceConnections(of provider: String)
 }
 
 extension HTTPTransport {
@@ -39,8 +42,8 @@ package protocol RequestHandle: Cancellable {
 
     /// Reports that the reply was not usable, perhaps because of the host behind the connection.
     ///
-    /// The connection is closed. If other requests use it, a later request that needs a new
-    /// connection replaces it.
+    /// Has an effect only in the completion handler. The connection is closed. If other requests
+    /// use it, it is closed later, or replaced by a later request that needs a new connection.
     func distrustConnection()
 }
 

@@ -73,6 +73,7 @@ final class Transfer: RequestHandle {
         self.completion = nil
         client.end(self, result)
         completion(result)
+        pool = nil
     }
 
     var isOnNewConnection: Bool {
@@ -81,7 +82,7 @@ final class Transfer: RequestHandle {
     }
 
     func distrustConnection() {
-        if port != 0 { pool?.distrust(port, of: request.server) }
+        if port != 0 { pool?.distrust(port, of: request) }
     }
 
     func cancel() {

@@ -121,6 +121,11 @@ final class WatchedSockets {
                 }
             } else if let socket = all[descriptor], socket.events == .readable {
                 socket.isIdle = true
+                if let mark = distrusted[descriptor],
+                    SocketAddress(localOf: descriptor)?.port == mark.port
+                {
+                    socket.shutDown()
+                }
             } else {
                 // If the socket was never connected, libcurl 7.88 may already have closed it.
                 forget(descriptor)
@@ -172,11 +177,12 @@ final class WatchedSockets {
         }
     }
 
-    /// Shuts down the connection with this local port; if other requests use it, only marks it.
-    func distrust(_ port: UInt16, of server: SocketAddress, isUsed: Bool) {
-        let known = all.first { SocketAddress(localOf: $0.key)?.port == port }
-        guard let (descriptor, socket) = known else { return }
-        if isUsed { distrusted[descriptor] = (port, server) } else { socket.shutDown() }
+    /// Shuts down a connection; if other requests use it, shuts it down when it becomes idle.
+    func distrust(_ port: UInt16, of server: SocketAddress, at peer: SocketAddress, isUsed: Bool) {
+        guard let descriptor = ports(of: peer).first(where: { $0.value == port })?.key else {
+            return
+        }
+        if isUsed { distrusted[descriptor] = (port, server) } else { all[descriptor]?.shutDown() }
     }
 
     func shutDownIdle(to peer: SocketAddress) {

@@ -71,4 +71,8 @@ package final class TranslatingTransport: HTTPTransport {
     }
 
     package func reset(only provider: String?) { transport.reset(only: provider) }
+
+    package func replaceConnections(of provider: String) {
+        transport.replaceConnections(of: provider)
+    }
 }

@@ -29,7 +29,7 @@ struct ConnectionCheck {
         return number
     }
 
-    /// Records the end of a request; returns true if the connections must be replaced.
+    /// Records the end of a request; returns a fault if the connections must be replaced.
     ///
     /// Only requests that were sent and got no reply count as lost.
     ///
@@ -40,67 +40,34 @@ struct ConnectionCheck {
         isUsable: Bool,
         of number: Int,
         at now: Instant
-    ) -> Bool {
-        guard number == self.number, requests.indices.contains(index) else { return false }
+    ) -> PipelinedConnection.Fault? {
+        guard number == self.number, requests.indices.contains(index) else { return nil }
         switch result {
         case .success where isUsable: answered += 1
-        case .success: return fail(at: now)
+        case .success: return end(.errors, at: now)
         case .failure(.timedOut) where requests[index].wasSent: lost += 1
-        case .failure: return false
+        case .failure: return nil
         }
-        guard answered + lost == UpstreamLimits.lossCheckQueries else { return false }
-        if answered > 0, lost > 0 { return fail(at: now) }
-        if lost == 0 { replacements.answered() }
-        return false
+        guard answered + lost == UpstreamLimits.lossCheckQueries else { return nil }
+        requests = []
+        if answered > 0, lost > 0 { return end(.losses, at: now) }
+        if lost == 0 { replacements.passed() }
+        return nil
     }
 
     /// Ends the check, so that it reports one faulty connection only.
-    private mutating func fail(at now: Instant) -> Bool {
+    private mutating func end(
+        _ fault: PipelinedConnection.Fault,
+        at now: Instant
+    ) -> PipelinedConnection.Fault? {
         number += 1
-        // After a replacement, the new connection can be checked immediately.
-        next = replacements.refusal(at: now)
-        return next == nil
-    }
-}
-
-/// Decides when a repeated query needs a new connection although the daemon's own queries get
-/// replies.
-///
-/// A host of a pool can have lost its upstreams, and answer only names in its cache.
-struct Renewals {
-    /// Time of the latest reply to any query.
-    var repliedAt: Instant?
-
-    /// Time of the latest usable reply to a query of a client.
-    private var answeredAt: Instant?
-
-    private var next: Instant?
-
-    /// Doubles with each new connection, because clients can query names that get no answer.
-    private var spacing = UpstreamLimits.lossCheckSpacing
-
-    /// Returns true if only queries of the daemon got usable replies since the time `earlier`.
-    mutating func begin(repeating earlier: Instant, at now: Instant) -> Bool {
-        guard let repliedAt, repliedAt > earlier, (answeredAt ?? earlier) <= earlier,
-            next.map({ now >= $0 }) ?? true
-        else { return false }
-        next = now + spacing
-        spacing = min(spacing * 2, UpstreamLimits.longestRest)
-        return true
-    }
-
-    mutating func answered(at now: Instant) {
-        (answeredAt, spacing) = (now, UpstreamLimits.lossCheckSpacing)
-    }
-}
-
-extension Result<UpstreamReply, UpstreamError> {
-    /// True if the reply shows that the server works: an answer, or a rate limit.
-    var isUsable: Bool {
-        switch self {
-        case .success(let reply):
-            reply.rcode == .noError || reply.rcode == .nxDomain || reply.rcode == .yxDomain
-        case .failure(let error): error == .rateLimited
+        requests = []
+        guard let earliest = replacements.begin(at: now) else {
+            // The new connection can be checked immediately.
+            next = nil
+            return fault
         }
+        next = min(earliest, next ?? earliest)
+        return nil
     }
 }

@@ -28,9 +28,11 @@ extension HTTPSTransport {
 
     /// True if the request has no connection, or a new one that perhaps leads to a silent host.
     ///
-    /// Over HTTP/1.1, a request on a new connection can wait for a slow name.
+    /// Over HTTP/1.1, a request on a new connection can wait for a slow name. Before the first reply,
+    /// the version is unknown.
     private func isOpening(_ request: any RequestHandle) -> Bool {
-        request.sentAt == nil || !transfers.isHTTP1 && request.isOnNewConnection
+        request.sentAt == nil
+            || opening.usual != nil && !transfers.isHTTP1 && request.isOnNewConnection
     }
 
     /// Opens another connection if a new connection is silent; waiting requests then use it.
@@ -39,7 +41,11 @@ extension HTTPSTransport {
             return self.watched = nil
         }
         let now = clocks.now()
-        let end = watched.since + opening.time
+        // A request that was sent can wait for a slow name.
+        let wait =
+            watched.request.sentAt == nil
+            ? opening.time : max(opening.time, UpstreamLimits.fairWait)
+        let end = watched.since + wait
         guard now >= end else { return openingAlarm.set(end) }
         opening.openedAnother()
         self.watched = (watched.request, watched.attempt, now)
@@ -65,26 +71,30 @@ extension HTTPSTransport {
         http.send(request(exchange, isFresh: isFresh), deadline: deadline, completion)
     }
 
-    /// Drops all connections to the server if a check shows that a connection is faulty.
+    /// Replaces the connections to the server if a check shows that a connection is faulty.
     ///
-    /// See ``PipelinedConnection/check(_:refusal:)``. HTTP/1.1 has no queries that share a connection.
-    func checkConnection(_ now: Instant) {
+    /// See ``PipelinedConnection/check(_:ended:)``. HTTP/1.1 has no queries that share a connection.
+    func checkConnection(_ usesEDNS: Bool, _ now: Instant) {
         guard !transfers.isHTTP1, let number = connectionCheck.begin(at: now) else { return }
         for (index, query) in Query.samples.prefix(UpstreamLimits.lossCheckQueries).enumerated() {
-            let exchange = exchange(query)
+            let exchange = exchange(query, usesEDNS: usesEDNS)
             let request = send(exchange, until: now + UpstreamLimits.silence) { [self] sent in
                 let isUsable = outcome(of: sent, to: exchange).isUsable
-                let isFaulty = connectionCheck.ended(
+                let fault = connectionCheck.ended(
                     index,
                     sent,
                     isUsable: isUsable,
                     of: number,
                     at: clocks.now()
                 )
-                guard isFaulty else { return }
-                http.reset(only: template.provider)
+                guard let fault else { return }
+                switch fault {
+                // Lost queries need repetitions.
+                case .losses: http.reset(only: template.provider)
+                case .errors: http.replaceConnections(of: template.provider)
+                }
                 // The next host of a pool can also be faulty.
-                checkConnection(clocks.now())
+                checkConnection(usesEDNS, clocks.now())
             }
             connectionCheck.requests.append(request)
         }

@@ -88,10 +88,12 @@ package final class HTTPSTransport: UpstreamTransport {
         let isFresh =
             attempt.earlier.map { earlier in
                 isProbe || (lastRenewed ?? earlier) <= earlier
-                    || renewals.begin(repeating: earlier, at: attempt.sent)
+                    || !transfers.isHTTP1 && renewals.begin(repeating: earlier, at: attempt.sent)
             } ?? false
         if !isProbe {
-            if attempt.earlier != nil, !isFresh { checkConnection(attempt.sent) }
+            if attempt.earlier != nil, !isFresh {
+                checkConnection(attempt.usesEDNS, attempt.sent)
+            }
             if isFresh { lastRenewed = attempt.sent }
             if silentSince == nil { silentSince = attempt.sent }
             alarm.bring(forward: attempt.sent + UpstreamLimits.silence / 2)
@@ -162,8 +164,7 @@ package final class HTTPSTransport: UpstreamTransport {
         _ exchange: UpstreamExchange,
         for attempt: Attempt,
         _ transfer: UpstreamTransfers.Transfer?,
-        isFresh: Bool,
-        repetitions: Int = 0
+        isFresh: Bool
     ) {
         let place = attempt.place
         let request = request(exchange, isFresh: isFresh, wantsTimes: place != nil)
@@ -175,14 +176,9 @@ package final class HTTPSTransport: UpstreamTransport {
         let start = clocks.now()
         let sending = transport.send(request, deadline: attempt.deadline) { [self] sent in
             if watched?.attempt === attempt { watched = nil }
-            if isLost(sent, attempt, after: repetitions) {
-                return send(
-                    exchange,
-                    for: attempt,
-                    transfer,
-                    isFresh: isFresh,
-                    repetitions: repetitions + 1
-                )
+            if isLost(sent, attempt) {
+                attempt.repetitions += 1
+                return send(exchange, for: attempt, transfer, isFresh: isFresh)
             }
             count(sent)
             let outcome = outcome(of: sent, to: exchange)
@@ -212,22 +208,17 @@ package final class HTTPSTransport: UpstreamTransport {
     /// True if a request failed with its connection, and must be repeated.
     ///
     /// True after the first loss of a connection that had a reply. After other losses, true only if
-    /// the server has replied before, because then perhaps only one host of a pool is faulty. If a
-    /// connection ended without any reply, the server may be overloaded, so a query of a busy client
-    /// is not repeated.
-    private func isLost(
-        _ sent: Result<HTTPReply, HTTPError>,
-        _ attempt: Attempt,
-        after repetitions: Int
-    ) -> Bool {
-        guard case .failure(let error) = sent, clocks.now() < attempt.deadline,
-            repetitions < UpstreamLimits.repetitions
+    /// the server has replied before, because then perhaps only one host of a pool is faulty. A
+    /// busy client gets fewer repetitions, because the server may be overloaded.
+    private func isLost(_ sent: Result<HTTPReply, HTTPError>, _ attempt: Attempt) -> Bool {
+        guard case .failure(let error) = sent, clocks.now() < attempt.deadline, !attempt.isOver,
+            !attempt.isCancelled, attempt.repetitions < UpstreamLimits.repetitions
         else { return false }
-        let hasReplied = opening.usual != nil
+        let (hasReplied, isBusy) = (opening.usual != nil, attempt.isOfBusyClient)
         switch error {
-        case .broken: return hasReplied || repetitions == 0
+        case .broken: return attempt.repetitions == 0 || hasReplied && !isBusy
         case .tls: return hasReplied
-        case .cutOff, .connect(_, isOpen: true): return hasReplied && !attempt.isOfBusyClient
+        case .cutOff, .connect(_, isOpen: true): return hasReplied && !isBusy
         default: return false
         }
     }
@@ -243,11 +234,11 @@ package final class HTTPSTransport: UpstreamTransport {
             if attempt.client != nil { renewals.answered(at: clocks.now()) }
             return
         }
-        if !transfers.isHTTP1 {
-            checkConnection(clocks.now())
-        } else if case .failure = outcome {
+        if transfers.isHTTP1 {
             // Not after an error RCODE: a client can query names with this result.
-            transfer.request?.distrustConnection()
+            if case .failure = outcome { transfer.request?.distrustConnection() }
+        } else if !attempt.isOfBusyClient, !(attempt.usesEDNS && outcome.rejectsEDNS) {
+            checkConnection(attempt.usesEDNS, clocks.now())
         }
     }
 

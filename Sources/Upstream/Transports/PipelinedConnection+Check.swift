@@ -19,19 +19,19 @@ extension PipelinedConnection {
     /// If no query gets a reply, the connection is slow or silent, but not faulty. At most one check
     /// in ``UpstreamLimits/lossCheckSpacing`` begins.
     ///
-    /// - Parameter refusal: closure that is called after error replies. Returns nil if a replacement
-    ///   is permitted, otherwise the earliest time of the next replacement. At this time, the
-    ///   connection can be checked again.
+    /// - Parameter ended: closure that is called if all queries got replies; its argument is true
+    ///   after an error reply. Returns nil if the connection may be replaced, otherwise the earliest
+    ///   time of the next replacement. At this time, the connection can be checked again.
     func check(
         _ queries: @autoclosure () -> [UpstreamExchange],
-        refusal: @escaping @ServiceLoop () -> Instant?
+        ended: @escaping @ServiceLoop (_ hasErrors: Bool) -> Instant?
     ) {
         let now = clocks.now()
-        guard wasServed, end == nil, fault == nil, samples.isEmpty,
+        guard wasServed, isUsable, fault == nil, samples.isEmpty,
             nextCheck.map({ now >= $0 }) ?? true
         else { return }
         let next = now + UpstreamLimits.lossCheckSpacing
-        (nextCheck, replacementRefusal) = (next, refusal)
+        (nextCheck, checkEnded) = (next, ended)
         samples = queries().map { sendOwn($0) }
         let wait = max(UpstreamLimits.fairWait, (shortest ?? .zero) * 2)
         ServiceLoop.task { [self] in
@@ -42,16 +42,19 @@ extension PipelinedConnection {
 
     private func endCheck() {
         let (replies, answers) = (samples.count { $0.isAnswered }, samples.count { $0.isGood })
-        let isPartial = replies > 0 && answers < samples.count
+        let isPassed = !samples.isEmpty && answers == samples.count
         samples = []
-        guard isPartial, end == nil else { return }
-        if replies == answers {
+        guard replies > 0, end == nil else { return }
+        if isPassed {
+            _ = checkEnded?(false)
+        } else if replies == answers {
             fault = .losses
-        } else if let earliest = replacementRefusal?() {
-            nextCheck = earliest
+        } else if let earliest = checkEnded?(true) {
+            nextCheck = min(earliest, nextCheck ?? earliest)
         } else {
             fault = .errors
         }
+        checkEnded = nil
     }
 
     /// Clears the fault ``Fault/errors``, after no other connection has replied.
@@ -72,7 +75,6 @@ extension PipelinedConnection {
     func noteOwn(_ reply: [UInt8], to entry: Pending) {
         guard let own = entry.own else { return }
         entry.isGood = own.isAnswered(by: reply)
-        if entry.isGood { answersDaemon = true }
         if !samples.isEmpty, samples.allSatisfy(\.isAnswered) { endCheck() }
     }
 }

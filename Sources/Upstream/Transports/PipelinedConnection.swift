@@ -79,7 +79,7 @@ final class PipelinedConnection {
     /// The connection stays open: a client may have queried a name that the server does not answer.
     private(set) var isSilent = false
 
-    /// Result of ``check(_:refusal:)``; nil if the connection is not faulty.
+    /// Result of ``check(_:ended:)``; nil if the connection is not faulty.
     var fault: Fault?
 
     /// Earliest time of the next check.
@@ -87,10 +87,7 @@ final class PipelinedConnection {
 
     /// Queries of the current check.
     var samples: [Pending] = []
-    var replacementRefusal: (@ServiceLoop () -> Instant?)?
-
-    /// True if the connection has answered a query of the daemon (`Pending.own`) without error.
-    var answersDaemon = false
+    var checkEnded: (@ServiceLoop (Bool) -> Instant?)?
 
     private(set) var end: UpstreamError?
 

@@ -9,16 +9,20 @@ struct ReplacementSpacing {
     private var next: Instant?
     private var spacing = Duration.zero
 
-    private static let first: Duration = .milliseconds(100)
+    /// True if no connection was checked since the latest replacement.
+    var isUnchecked = false
 
-    /// Permits a replacement; returns the earliest time if it is too early for another one.
-    mutating func refusal(at now: Instant) -> Instant? {
+    private static let first: Duration = .milliseconds(100)
+    private static let afterPassedCheck: Duration = .milliseconds(500)
+
+    /// Begins a replacement; if it is too early, returns the earliest time.
+    mutating func begin(at now: Instant) -> Instant? {
         if let next, now < next { return next }
         spacing = min(max(spacing * 2, Self.first), UpstreamLimits.longestRest)
-        next = now + spacing
+        (next, isUnchecked) = (now + spacing, true)
         return nil
     }
 
-    /// Records an answer, which shows that another connection has helped.
-    mutating func answered() { spacing = min(spacing, UpstreamLimits.firstRest / 2) }
+    /// Records that a connection has answered all queries of a check.
+    mutating func passed() { spacing = min(spacing, Self.afterPassedCheck) }
 }

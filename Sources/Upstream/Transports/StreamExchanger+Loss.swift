@@ -18,7 +18,7 @@ extension StreamExchanger {
         check(connection, attempt)
         guard answersOutOfOrder, connection.wasServed, connection.end == nil,
             purpose(of: attempt) != .queriesOfBusyClients,
-            let other = workingConnection(besides: [connection])
+            let other = workingConnection(besides: [connection], allowsErrors: false)
         else { return nil }
         let race = ConnectionRace(exchange.message, attempt, clocks)
         race.ask(connection)
@@ -85,16 +85,18 @@ extension StreamExchanger {
             throw .broken("the reply does not match the query")
         }
         if case .message(let message) = reply {
-            if message.isError, !(attempt.usesEDNS && message.rejectsEDNS) {
+            if message.isError, !attempt.isOfBusyClient,
+                !(attempt.usesEDNS && message.rejectsEDNS)
+            {
                 check(connection, attempt)
             }
             for case .keepalive(let units?) in message.edns?.options ?? [] {
                 keep(connection, for: .milliseconds(100) * Int(units))
             }
         }
-        // If `answersDaemon` is false, the server possibly returns errors to all queries of the daemon.
-        if reply.rcode == .noError || reply.rcode == .nxDomain, connection.answersDaemon {
-            replacing.answered()
+        if replacing.isUnchecked, reply.rcode == .noError || reply.rcode == .nxDomain {
+            replacing.isUnchecked = false
+            check(connection, attempt)
         }
         return reply
     }
@@ -103,7 +105,9 @@ extension StreamExchanger {
         guard !attempt.query.isProbe else { return }
         connection.check(samples(usesEDNS: attempt.usesEDNS)) { [weak self] in
             guard let self else { return nil }
-            return replacing.refusal(at: clocks.now())
+            if $0 { return replacing.begin(at: clocks.now()) }
+            replacing.passed()
+            return nil
         }
     }
 

@@ -131,8 +131,9 @@ final class StreamExchanger {
                     continue
                 }
                 guard error != .timedOut, !attempt.isCancelled, !attempt.isOver,
-                    !attempt.isOfBusyClient || !connection.wasServed,
-                    clocks.now() < attempt.deadline, let working = workingConnection()
+                    !attempt.isOfBusyClient || !own.wasServed,
+                    clocks.now() < attempt.deadline,
+                    let working = workingConnection(allowsErrors: true)
                 else { throw error }
                 attempt.wasRefused = false
                 let octets = try await working.ask(exchange.message, for: attempt)
@@ -218,7 +219,12 @@ final class StreamExchanger {
     ) -> PipelinedConnection? {
         guard !tried.contains(where: { $0.wasServed && $0.end == nil }) else { return nil }
         let isUnproven = !answersOutOfOrder && tried.first?.isUnproven ?? false
-        if !isUnproven, let working = workingConnection(besides: tried) { return working }
+        // A connection with errors would reply before the connection that replaces it.
+        let isLate = tried.contains {
+            $0.end != nil || clocks.now() - $0.begun >= UpstreamLimits.fairWait
+        }
+        let working = workingConnection(besides: tried, allowsErrors: isLate)
+        if !isUnproven, let working { return working }
         guard let newest = candidates[purpose] ?? current[purpose] else { return nil }
         if newest.isUsable, !tried.contains(where: { $0 === newest }) { return newest }
         if newest.end == nil || !newest.hasReplied {
@@ -233,13 +239,17 @@ final class StreamExchanger {
     }
 
     /// Returns an established connection, if possible a connection without an overdue query.
+    ///
+    /// - Parameter allowsErrors: true to also return a connection with the fault `errors`.
     func workingConnection(
-        besides tried: [PipelinedConnection] = []
+        besides tried: [PipelinedConnection] = [],
+        allowsErrors: Bool
     ) -> PipelinedConnection? {
         let working = [Purpose.queries, .queriesOfBusyClients, .probes]
             .compactMap { self.current[$0] }
             .filter { each in
                 each.isUsable && each.wasServed && !tried.contains { $0 === each }
+                    && (allowsErrors || each.fault != .errors)
             }
         let now = clocks.now()
         let good = working.first { !$0.isSilent && $0.fault == nil && $0.overdue(at: now) == nil }

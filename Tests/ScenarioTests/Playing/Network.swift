@@ -359,6 +359,9 @@ struct Line: HTTPTransport {
     }
 
     @ServiceLoop
+    func replaceConnections(of provider: String) { network.hasNewConnections = true }
+
+    @ServiceLoop
     func reset(only provider: String?) {
         network.hasNewConnections = true
         network.world.reset(only: provider)
