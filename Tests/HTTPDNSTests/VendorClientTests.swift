@@ -81,6 +81,22 @@ struct VendorClientTests {
         #expect((world.distrusted > 0) == isFaulty)
     }
 
+    @Test("after a probe with useless replies of all servers, a call costs one request")
+    @ServiceLoop
+    func uselessReplies() async throws {
+        var isUseless = true
+        world.script = { .reply(isUseless ? ok("not a reply") : good($0)) }
+        let client = try world.client(servers: 3)
+        _ = try await world.failure(client)
+        await world.advance(by: .seconds(1))
+        let before = world.sent.count { $0.request.wantsFreshConnection == false }
+        _ = try await world.failure(client, "b.example.com")
+        #expect(world.sent.count { $0.request.wantsFreshConnection == false } == before + 1)
+        isUseless = false
+        _ = try await world.lookUp(client, "c.example.com")
+        #expect(!client.areAllUseless)
+    }
+
     @Test("each call and each result is counted once")
     @ServiceLoop
     func statistics() async throws {

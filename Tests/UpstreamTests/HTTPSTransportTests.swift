@@ -95,6 +95,10 @@ struct HTTPSTransportTests {
         return answer
     }
 
+    private static func queries(_ sent: [HTTPRequest]) -> [String] {
+        sent.compactMap { (try? Message(parsing: $0.body ?? []))?.question?.name.text }
+    }
+
     @ServiceLoop
     private func ask(
         _ transport: ScriptedTransport,
@@ -209,9 +213,9 @@ struct HTTPSTransportTests {
             try await ask(transport)
         }
         // The query is not repeated; the other requests check the connection and its replacement.
-        let queries = transport.sent.compactMap { $0.body.flatMap { try? Message(parsing: $0) } }
-        #expect(queries.count == 1 + 2 * UpstreamLimits.lossCheckQueries)
-        #expect(queries.count { $0.question?.name.text == "www.example.com" } == 1)
+        let names = Self.queries(transport.sent)
+        #expect(names.count > UpstreamLimits.lossCheckQueries)
+        #expect(names.count { $0 == "www.example.com" } == 1)
     }
 
     @Test(
@@ -232,6 +236,21 @@ struct HTTPSTransportTests {
         _ = try? await upstream.exchange(query, deadline: Clock.now + .seconds(300))
         #expect(transport.replacements == (isFaulty ? 1 : 0))
         #expect(transport.distrusted == 0)
+    }
+
+    @Test("after an unusable reply to a probe, the next probe uses a new connection")
+    @ServiceLoop
+    func faultyHostOfProbes() async throws {
+        let transport = ScriptedTransport { number, request in
+            var reply = Self.answer(request)
+            if number == 0 { reply.body = [] }
+            return reply
+        }
+        let upstream = try upstream(transport)
+        for distrusted in [1, 1] {
+            _ = try? await upstream.exchange(.probe, deadline: Clock.now + .seconds(300))
+            #expect(transport.distrusted == distrusted)
+        }
     }
 
     @Test("over HTTP/1.1, a connection with an error status or an invalid body is closed")
@@ -357,8 +376,10 @@ struct HTTPSTransportTests {
         ] {
             let transport = ScriptedTransport { (_, _) throws(HTTPError) in throw error }
             await #expect(throws: UpstreamError(error)) { try await ask(transport) }
-            // A timeout of one query does not show that the connection is silent.
-            #expect(transport.sent.map(\.wantsFreshConnection) == [false])
+            // A timeout of one query does not show that the connection is silent. Too large a body
+            // causes a check of the connection.
+            #expect(transport.sent.allSatisfy { !$0.wantsFreshConnection })
+            #expect(Self.queries(transport.sent).count { $0 == "www.example.com" } == 1)
         }
     }
 

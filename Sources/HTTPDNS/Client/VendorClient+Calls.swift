@@ -48,7 +48,7 @@ extension VendorClient {
     func course(_ order: [SocketAddress], until deadline: Instant) -> AttemptPlan {
         AttemptPlan(
             order: order,
-            maximumServers: ClientLimits.serversPerCall,
+            maximumServers: areAllUseless ? 1 : ClientLimits.serversPerCall,
             timeout: settings.timeout,
             hedgeAfter: settings.hedgeAfter,
             deadline: deadline

@@ -95,6 +95,7 @@ extension VendorClient {
         guard call.saturation == nil else { return trials.answered() }
         shares.restore()
         trials.failed()
+        areAllUseless = call.failed.allSatisfy(\.isUseless)
         noteRefusal(of: call)
         if call.failed.allSatisfy({ $0.isUnanswered || $0.isOfConnection }) {
             silence.confirmed(since: call.start)

@@ -66,6 +66,7 @@ extension VendorClient {
         switch result {
         case .success(let answers):
             let now = clocks.now()
+            areAllUseless = false
             let isFirst = call.course.answered(number)
             let record = record(of: running.attempt.server)
             record?.statistics.failuresInRow = 0

@@ -29,6 +29,11 @@ package final class VendorClient {
 
     var trial: VendorCall?
 
+    /// True after all servers sent useless replies to a health probe, until a server answers.
+    ///
+    /// A call is then sent to one server only, because the vendor can bill such replies.
+    var areAllUseless = false
+
     var skew = ClockSkew()
 
     var budget: Budget

@@ -91,6 +91,14 @@ extension VendorError {
         }
     }
 
+    /// True for a reply with status 200 that has no answer to the call.
+    var isUseless: Bool {
+        switch self {
+        case .unreadable, .undecryptable, .wrongName: true
+        default: false
+        }
+    }
+
     /// True if possibly only one of several hosts behind the server's address causes the error.
     ///
     /// False for an error that a client can cause with the name that it queries.

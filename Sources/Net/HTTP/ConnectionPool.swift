@@ -348,9 +348,9 @@ extension ConnectionPool {
             let isSentAgain =
                 handle.received.needsNewHandle
                 || handle.wasCutOff(code) && !handle.received.isSentOnce
+            transfer.port = handle.localPort
             if case .success(let reply) = result {
                 let server = transfer.request.server
-                transfer.port = handle.localPort
                 sockets.replied(descriptor, reply.isHTTP1, on: transfer.port)
                 replied?(server)
                 transfer.wasSent = true

@@ -21,7 +21,7 @@ final class Transfer: RequestHandle {
     /// Strong, so that a replaced pool lives until its last request has ended.
     private var pool: ConnectionPool?
 
-    /// Local port of the connection that carried the reply; 0 without a reply.
+    /// Local port of the connection; 0 while the request is in flight.
     var port: UInt16 = 0
 
     var index: Int?

@@ -34,6 +34,7 @@ package final class HTTPSTransport: UpstreamTransport {
     var opening = OpeningPatience()
 
     var connectionCheck = ConnectionCheck()
+    private var probeReplacements = ReplacementSpacing()
 
     /// Request that waits for a connection, or is the first request of a new connection.
     var watched: (request: any RequestHandle, attempt: Attempt, since: Instant)?
@@ -174,6 +175,7 @@ package final class HTTPSTransport: UpstreamTransport {
         }
         let transport = transfer == nil ? probes : http
         let start = clocks.now()
+        var handle: (any RequestHandle)?
         let sending = transport.send(request, deadline: attempt.deadline) { [self] sent in
             if watched?.attempt === attempt { watched = nil }
             if isLost(sent, attempt) {
@@ -185,7 +187,7 @@ package final class HTTPSTransport: UpstreamTransport {
             if let transfer {
                 // Probes use other connections.
                 note(sent, since: start)
-                noteOutcome(outcome, of: attempt, transfer, sent)
+                if wasReceived(sent) { noteOutcome(outcome, of: attempt, handle) }
                 transfers.end(transfer)
                 transfer.request = nil
                 // If a newer transfer replaced this one, the call of `begin` for the newer transfer
@@ -194,10 +196,17 @@ package final class HTTPSTransport: UpstreamTransport {
                     ServiceLoop.task { attempt.end(.failure(error)) }
                     return
                 }
+            } else if wasReceived(sent), !outcome.isUsable,
+                probeReplacements.begin(at: clocks.now()) == nil
+            {
+                // The next probe uses a new connection, and possibly another host.
+                handle?.distrustConnection()
             }
+            handle = nil
             if case .success(let reply) = sent { attempt.place?.note(reply) }
             attempt.end(outcome)
         }
+        handle = sending
         if let transfer {
             transfer.request = sending
             watchOpening(sending, attempt, start)
@@ -223,20 +232,25 @@ package final class HTTPSTransport: UpstreamTransport {
         }
     }
 
+    private func wasReceived(_ sent: Result<HTTPReply, HTTPError>) -> Bool {
+        switch sent {
+        case .success, .failure(.bodyTooLarge): true
+        case .failure: false
+        }
+    }
+
     private func noteOutcome(
         _ outcome: Attempt.Outcome,
         of attempt: Attempt,
-        _ transfer: UpstreamTransfers.Transfer,
-        _ sent: Result<HTTPReply, HTTPError>
+        _ handle: (any RequestHandle)?
     ) {
-        guard case .success = sent else { return }
         guard !outcome.isUsable else {
             if attempt.client != nil { renewals.answered(at: clocks.now()) }
             return
         }
         if transfers.isHTTP1 {
             // Not after an error RCODE: a client can query names with this result.
-            if case .failure = outcome { transfer.request?.distrustConnection() }
+            if case .failure = outcome { handle?.distrustConnection() }
         } else if !attempt.isOfBusyClient, !(attempt.usesEDNS && outcome.rejectsEDNS) {
             checkConnection(attempt.usesEDNS, clocks.now())
         }

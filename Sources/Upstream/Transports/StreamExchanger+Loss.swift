@@ -15,7 +15,7 @@ extension StreamExchanger {
         _ attempt: Attempt,
         _ connection: PipelinedConnection
     ) async throws(UpstreamError) -> UpstreamReply? {
-        check(connection, attempt)
+        if !attempt.query.isProbe { check(connection, attempt) }
         guard answersOutOfOrder, connection.wasServed, connection.end == nil,
             purpose(of: attempt) != .queriesOfBusyClients,
             let other = workingConnection(besides: [connection], allowsErrors: false)
@@ -81,28 +81,39 @@ extension StreamExchanger {
         on connection: PipelinedConnection
     ) throws(UpstreamError) -> UpstreamReply {
         guard let reply = exchange.judgeStream(octets) else {
-            check(connection, attempt)
+            noteError(of: attempt, on: connection)
             throw .broken("the reply does not match the query")
         }
         if case .message(let message) = reply {
             if message.isError, !attempt.isOfBusyClient,
                 !(attempt.usesEDNS && message.rejectsEDNS)
             {
-                check(connection, attempt)
+                noteError(of: attempt, on: connection)
             }
             for case .keepalive(let units?) in message.edns?.options ?? [] {
                 keep(connection, for: .milliseconds(100) * Int(units))
             }
         }
-        if replacing.isUnchecked, reply.rcode == .noError || reply.rcode == .nxDomain {
+        if replacing.isUnchecked, !attempt.query.isProbe,
+            reply.rcode == .noError || reply.rcode == .nxDomain
+        {
             replacing.isUnchecked = false
             check(connection, attempt)
         }
         return reply
     }
 
+    private func noteError(of attempt: Attempt, on connection: PipelinedConnection) {
+        guard attempt.query.isProbe else { return check(connection, attempt) }
+        guard current[.probes] === connection, replacing.begin(at: clocks.now()) == nil else {
+            return
+        }
+        // The next probe uses a new connection, and possibly another host.
+        current[.probes] = nil
+        retire(connection)
+    }
+
     private func check(_ connection: PipelinedConnection, _ attempt: Attempt) {
-        guard !attempt.query.isProbe else { return }
         connection.check(samples(usesEDNS: attempt.usesEDNS)) { [weak self] in
             guard let self else { return nil }
             if $0 { return replacing.begin(at: clocks.now()) }
