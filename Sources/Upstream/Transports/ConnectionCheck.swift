@@ -44,7 +44,7 @@ struct ConnectionCheck {
         guard number == self.number, requests.indices.contains(index) else { return nil }
         switch result {
         case .success where isUsable: answered += 1
-        case .success, .failure(.bodyTooLarge): return end(.errors, at: now)
+        case .success, .failure(.bodyTooLarge), .failure(.broken): return end(.errors, at: now)
         case .failure(.timedOut) where requests[index].wasSent: lost += 1
         case .failure: return nil
         }

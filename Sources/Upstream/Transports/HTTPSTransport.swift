@@ -232,9 +232,10 @@ package final class HTTPSTransport: UpstreamTransport {
         }
     }
 
+    /// True if the server sent a reply, even an invalid one.
     private func wasReceived(_ sent: Result<HTTPReply, HTTPError>) -> Bool {
         switch sent {
-        case .success, .failure(.bodyTooLarge): true
+        case .success, .failure(.bodyTooLarge), .failure(.broken): true
         case .failure: false
         }
     }
