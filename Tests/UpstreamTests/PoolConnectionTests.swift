@@ -242,6 +242,29 @@ struct PoolConnectionTests {
         #expect((1...40).contains(samples.value.load(ordering: .relaxed)))
     }
 
+    @Test("after an invalid reply to a probe, the next probe uses a new connection")
+    @ServiceLoop
+    func faultyHostOfProbes() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                await client.write(
+                    framed(
+                        reply(to: query) {
+                            if client.number == 0 { $0.questions[0].name = "other.example" }
+                        }
+                    )
+                )
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        #expect(await !client.ask(.probe))
+        #expect(await client.ask(.probe))
+        #expect(await client.ask(.probe))
+        #expect(client.opened == 2)
+    }
+
     @Test("if all hosts return errors, connections are replaced at increasing intervals")
     @ServiceLoop
     func failingServer() async throws {
