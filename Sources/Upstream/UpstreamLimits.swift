@@ -143,6 +143,9 @@ package enum UpstreamLimits {
 
     static let socketLifetime: Duration = .milliseconds(100)
 
+    /// A server that has answered a query of this age counts as answering.
+    static let answering: Duration = .seconds(2)
+
     /// A socket that has sent this number of queries stays open even if no query is outstanding.
     static let queriesOfBusySlot = 4
 
@@ -179,6 +182,9 @@ package enum UpstreamLimits {
 
     /// Time over which the number of connections of a client is averaged.
     static let transferMemory: Duration = .seconds(4)
+
+    /// Age at which a waiting transfer no longer has precedence over newer ones of its client.
+    static let newestFirst: Duration = .milliseconds(500)
 
     /// Minimum age of a transfer that a new transfer of the same client can replace.
     static let transferGrace: Duration = .milliseconds(400)

@@ -491,6 +491,8 @@ extension TransferSharesTests {
         /// True while the host answers only queries of the daemon; ends like `isSilent`.
         var isDeafToNames = false
 
+        var delay: Duration = .milliseconds(20)
+
         private(set) var opened = 0
         private(set) var failed: [String: [UpstreamError]] = [:]
         private(set) var answered = 0
@@ -534,7 +536,7 @@ extension TransferSharesTests {
                 var answer = HTTPReply(status: 200, body: reply(to: body) { _ in })
                 answer.contentType = "application/dns-message"
                 answer.version = version
-                return .reply(answer)
+                return .reply(answer, after: isProbe ? .milliseconds(20) : delay)
             }
         }
 
@@ -645,6 +647,20 @@ extension TransferSharesTests {
         #expect(upstreams.opened == 1)
         #expect(upstreams.failed.isEmpty && upstreams.inTheClear == 0)
         #expect(upstreams.answered == 200)
+    }
+
+    @Test
+    @ServiceLoop
+    func `over HTTP 1, a client with too many names loses only the excess`() async throws {
+        let upstreams = try Upstreams(version: "1.1")
+        upstreams.delay = .milliseconds(600)
+        // At most 26 names a second have a connection.
+        for number in 0..<400 {
+            try upstreams.ask("name", number, for: Self.client(1))
+            await upstreams.world.advance(by: .milliseconds(25))
+        }
+        await upstreams.world.advance(by: .seconds(5))
+        #expect(upstreams.answered > 200)
     }
 
     @Test

@@ -181,13 +181,18 @@ final class DatagramQueue {
             unsafe descriptors[slot] = -1
             total += 1
         }
-        var next = 0
+        var (next, mayRepeat) = (0, listener == nil)
         while next < total {
             let sent = unsafe datagrams_send(descriptor, outgoing + next, UInt32(total - next))
             if sent > 0 {
                 next += Int(sent)
             } else if sent != -EINTR {
-                guard let listener else { return -sent }
+                guard let listener else {
+                    // The kernel reports the ICMP error of an earlier datagram once.
+                    guard mayRepeat else { return -sent }
+                    mayRepeat = false
+                    continue
+                }
                 if sent == -EAGAIN {
                     listener.fullBuffers.add(1, ordering: .relaxed)
                     break

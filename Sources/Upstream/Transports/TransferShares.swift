@@ -325,10 +325,15 @@ extension UpstreamTransfers {
         for (index, transfer) in waiting.enumerated() where matches(transfer.client) {
             let client = transfer.client
             client.updateLoad(now)
-            if let other = first.map({ waiting[$0].client }) {
+            if let other = first.map({ waiting[$0] }) {
+                // Without the rule for equal clients, each query of a client with too many queries
+                // would begin shortly before its deadline, and fail.
                 let isBefore =
-                    client.isVerified == other.isVerified
-                    ? client.usesFewer(than: other) : client.isVerified == isProvenFirst
+                    client === other.client
+                    ? now - other.began > UpstreamLimits.newestFirst
+                    : client.isVerified == other.client.isVerified
+                        ? client.usesFewer(than: other.client)
+                        : client.isVerified == isProvenFirst
                 if !isBefore { continue }
             }
             first = index

@@ -36,6 +36,9 @@ final class UDPExchanger {
     }
     private var madeAlarm: Alarm?
 
+    /// Time at which the latest answered query was sent.
+    fileprivate var answeredQuery: Instant?
+
     nonisolated init(_ server: SocketAddress, validates: Bool, clocks: Clocks) {
         self.server = server
         self.validates = validates
@@ -109,6 +112,11 @@ final class UDPExchanger {
     }
 
     fileprivate func closed(_ slot: UDPSocketSlot) { spare.append(slot) }
+
+    /// True if the server has answered a query that was sent not long ago.
+    fileprivate var isAnswering: Bool {
+        answeredQuery.map { clocks.now() - $0 < UpstreamLimits.answering } ?? false
+    }
 
     private func expire() {
         let now = clocks.now()
@@ -232,6 +240,7 @@ final class UDPSocketSlot: DatagramReceiving {
             attempt.datagram = datagram
             noteForeign()
         case .reply(let reply):
+            exchanger.answeredQuery = attempt.sent
             release(attempt, at: datagram.index)
             attempt.end(.success(reply))
         case .otherCase(let reply):
@@ -282,7 +291,13 @@ final class UDPSocketSlot: DatagramReceiving {
         for query in queries { query.transport?.repeatOverStream(query.attempt) }
     }
 
+    /// Ends the outstanding queries.
+    ///
+    /// Exception: an ICMP error does not show which query it concerns, and a client can query names
+    /// that a device on the path rejects. So while the server answers, several queries stay
+    /// outstanding.
     func failed(_ error: SocketError) {
+        if outstanding > 1, error.isReceived, exchanger.isAnswering { return }
         let queries = removeAll()
         close()
         for query in queries { query.attempt.end(.failure(UpstreamError(error))) }
@@ -312,4 +327,11 @@ final class UDPSocketSlot: DatagramReceiving {
     }
 
     func closeSocket() { socket.close() }
+}
+
+extension SocketError {
+    /// True for an error that an ICMP message can cause.
+    fileprivate var isReceived: Bool {
+        if case .system("recv", _) = self { true } else { false }
+    }
 }
