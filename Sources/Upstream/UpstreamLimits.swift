@@ -204,7 +204,8 @@ package enum UpstreamLimits {
     /// Number of octets of an incomplete message that count as received data.
     static let countedOctets = 512
 
-    /// Minimum interval between two loss checks of a connection; number of queries in a check.
+    /// Interval between two checks of a connection, if no replacement was refused; number of queries
+    /// in a check.
     static let lossCheckSpacing: Duration = .seconds(1)
     static let lossCheckQueries = 4
 
@@ -220,7 +221,7 @@ package enum UpstreamLimits {
     /// Doubles with each silent connection, up to `fairWait`.
     static let openingWait: Duration = .milliseconds(100)
 
-    /// Maximum repetitions of a query whose connections end.
+    /// Maximum repetitions of a query after the ends of its connections.
     ///
     /// Over TLS and TCP, a busy client, or a connection that ends without a reply, allows one.
     static let repetitions = 3

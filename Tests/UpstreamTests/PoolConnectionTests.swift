@@ -176,7 +176,7 @@ struct PoolConnectionTests {
     }
 
     @Test(
-        "a connection whose host returns errors to all queries is replaced",
+        "a connection to a host that returns errors to all queries is replaced",
         arguments: BadReply.allCases
     )
     @ServiceLoop

@@ -9,7 +9,7 @@ package import Net
 /// The initial values of the functions cause no error or warning, and do not access the disk, which
 /// may be slow. At the start of the daemon, only `isLocal` and `memoryLimit` are replaced.
 ///
-/// Functions whose names begin with `may` return false only if the answer is certainly no.
+/// Functions with names that begin with `may` return false only if the answer is certainly no.
 package struct SettingsEnvironment: Sendable {
     package var credentialsDirectory: String?
 

@@ -16,12 +16,12 @@ extension PipelinedConnection {
 
     /// Sends queries of the daemon, to find out whether the connection is faulty.
     ///
-    /// If no query gets a reply, the connection is slow or silent, but not faulty. At most one check
-    /// in ``UpstreamLimits/lossCheckSpacing`` begins.
+    /// If no query gets a reply, the connection is slow or silent, but not faulty. The next check
+    /// begins at the earliest after ``UpstreamLimits/lossCheckSpacing``, or when `ended` permits it.
     ///
-    /// - Parameter ended: closure that is called if all queries got replies; its argument is true
-    ///   after an error reply. Returns nil if the connection may be replaced, otherwise the earliest
-    ///   time of the next replacement. At this time, the connection can be checked again.
+    /// - Parameter ended: closure that is called with false if all queries were answered, and with
+    ///   true after an error reply. After an error reply, returns nil if the connection may be
+    ///   replaced, otherwise the earliest time of the next replacement and check.
     func check(
         _ queries: @autoclosure () -> [UpstreamExchange],
         ended: @escaping @ServiceLoop (_ hasErrors: Bool) -> Instant?

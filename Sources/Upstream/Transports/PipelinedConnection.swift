@@ -14,7 +14,7 @@ final class PipelinedConnection {
     final class Pending {
         let client: ClientNetwork?
 
-        /// Query of the daemon whose reply is not returned; nil for other queries.
+        /// Query of the daemon, with a reply that is only judged; nil for other queries.
         let own: UpstreamExchange?
 
         /// True if `own` got an answer, not an error.
