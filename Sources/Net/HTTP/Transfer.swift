@@ -73,7 +73,7 @@ final class Transfer: RequestHandle {
         self.completion = nil
         client.end(self, result)
         completion(result)
-        // Not earlier: the completion handler can distrust the connection.
+        // Not earlier: the completion handler can call `distrustConnection`.
         pool = nil
     }
 

@@ -17,11 +17,11 @@ extension PipelinedConnection {
     /// Sends queries of the daemon, to find out whether the connection is faulty.
     ///
     /// If no query gets a reply, the connection is slow or silent, but not faulty. The next check
-    /// begins at the earliest after ``UpstreamLimits/lossCheckSpacing``, or when `ended` permits it.
+    /// begins at the earliest after ``UpstreamLimits/lossCheckSpacing``, or at the time that `ended` returned.
     ///
-    /// - Parameter ended: closure that is called with false if all queries were answered, and with
-    ///   true after an error reply. After an error reply, returns nil if the connection may be
-    ///   replaced, otherwise the earliest time of the next replacement and check.
+    /// - Parameter ended: closure that is called with false if all queries were answered (the result
+    ///   is ignored), and with true after an error reply. The closure then returns nil if the
+    ///   connection may be replaced, otherwise the earliest time of the next check and replacement.
     func check(
         _ queries: @autoclosure () -> [UpstreamExchange],
         ended: @escaping @ServiceLoop (_ hasErrors: Bool) -> Instant?

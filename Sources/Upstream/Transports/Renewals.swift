@@ -17,15 +17,15 @@ struct Renewals {
     /// Doubles with each new connection, because clients can query names that get no answer.
     private var spacing = UpstreamLimits.lossCheckSpacing
 
-    /// Begins a new connection if no client got a usable reply since `earlier`, but the daemon got a
-    /// reply; returns false if another query needs no new connection now.
+    /// Returns true if the repeated query must use a new connection: since `earlier`, the daemon got
+    /// a reply, but no client got a usable reply, and the minimum interval has passed.
     mutating func begin(repeating earlier: Instant, at now: Instant) -> Bool {
         guard let repliedAt, repliedAt > earlier, (answeredAt ?? earlier) <= earlier else {
             return false
         }
         if let next {
             guard now >= next else { return false }
-            // Answers do not reset the interval: a client can query both kinds of names.
+            // Answers do not reset the interval: a client can also query names without an answer.
             if now - next > UpstreamLimits.longestRest { spacing = UpstreamLimits.lossCheckSpacing }
         }
         next = now + spacing

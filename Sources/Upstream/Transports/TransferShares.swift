@@ -326,7 +326,7 @@ extension UpstreamTransfers {
             let client = transfer.client
             client.updateLoad(now)
             if let other = first.map({ waiting[$0] }) {
-                // Without the rule for equal clients, each query of a client with too many queries
+                // Without the rule for queries of one client, each query of a client with too many queries
                 // would begin shortly before its deadline, and fail.
                 let isBefore =
                     client === other.client
