@@ -15,6 +15,8 @@
 // Result type, name, parameters, arguments.
 #define FUNCTIONS(EACH)                                                                                \
     EACH(void, BIO_clear_flags, (BIO *b, int flags), (b, flags))                                       \
+    EACH(void, BIO_copy_next_retry, (BIO *b), (b))                                                     \
+    EACH(long, BIO_ctrl, (BIO *bp, int cmd, long larg, void *parg), (bp, cmd, larg, parg))             \
     EACH(size_t, BIO_ctrl_pending, (BIO *b), (b))                                                      \
     EACH(void *, BIO_get_data, (BIO *a), (a))                                                          \
     EACH(int, BIO_get_new_index, (void), ())                                                           \
@@ -22,15 +24,19 @@
     EACH(int, BIO_meth_set_ctrl, (BIO_METHOD *biom, long (*ctrl)(BIO *, int, long, void *)),           \
          (biom, ctrl))                                                                                 \
     EACH(int, BIO_meth_set_destroy, (BIO_METHOD *biom, int (*destroy)(BIO *)), (biom, destroy))        \
+    EACH(int, BIO_meth_set_read, (BIO_METHOD *biom, int (*read)(BIO *, char *, int)), (biom, read))    \
     EACH(int, BIO_meth_set_write, (BIO_METHOD *biom, int (*write)(BIO *, const char *, int)),          \
          (biom, write))                                                                                \
     EACH(int, BIO_method_type, (const BIO *b), (b))                                                    \
     EACH(BIO *, BIO_new, (const BIO_METHOD *type), (type))                                             \
+    EACH(BIO *, BIO_next, (BIO *b), (b))                                                               \
+    EACH(BIO *, BIO_push, (BIO *b, BIO *append), (b, append))                                          \
     EACH(int, BIO_read, (BIO *b, void *data, int dlen), (b, data, dlen))                               \
     EACH(const BIO_METHOD *, BIO_s_mem, (void), ())                                                    \
     EACH(void, BIO_set_data, (BIO *a, void *ptr), (a, ptr))                                            \
     EACH(void, BIO_set_flags, (BIO *b, int flags), (b, flags))                                         \
     EACH(void, BIO_set_init, (BIO *a, int init), (a, init))                                            \
+    EACH(int, BIO_up_ref, (BIO *a), (a))                                                               \
     EACH(int, BIO_write, (BIO *b, const void *data, int dlen), (b, data, dlen))                        \
     EACH(int, CRYPTO_get_ex_new_index, (int class_index, long argl, void *argp,                        \
          CRYPTO_EX_new *new_func, CRYPTO_EX_dup *dup_func, CRYPTO_EX_free *free_func),                 \
@@ -104,12 +110,12 @@
     EACH(void *, SSL_get_ex_data, (const SSL *ssl, int idx), (ssl, idx))                               \
     EACH(long, SSL_get_verify_result, (const SSL *ssl), (ssl))                                         \
     EACH(const char *, SSL_get_version, (const SSL *s), (s))                                           \
+    EACH(BIO *, SSL_get_rbio, (const SSL *s), (s))                                                     \
     EACH(BIO *, SSL_get_wbio, (const SSL *s), (s))                                                     \
     EACH(int, SSL_in_init, (const SSL *s), (s))                                                        \
     EACH(SSL *, SSL_new, (SSL_CTX *ctx), (ctx))                                                        \
     EACH(int, SSL_read, (SSL *ssl, void *buf, int num), (ssl, buf, num))                               \
     EACH(int, SSL_session_reused, (const SSL *s), (s))                                                 \
-    EACH(void, SSL_set0_wbio, (SSL *s, BIO *wbio), (s, wbio))                                          \
     EACH(int, SSL_set1_host, (SSL *s, const char *hostname), (s, hostname))                            \
     EACH(void, SSL_set_bio, (SSL *s, BIO *rbio, BIO *wbio), (s, rbio, wbio))                           \
     EACH(void, SSL_set_connect_state, (SSL *s), (s))                                                   \

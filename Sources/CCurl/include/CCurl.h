@@ -2,7 +2,7 @@
 //
 // Typed functions for the variadic calls of libcurl, which Swift cannot call.
 #pragma once
-#include "output.h"
+#include "buffers.h"
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <string.h>

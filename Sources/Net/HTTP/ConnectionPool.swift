@@ -33,7 +33,7 @@ final class ConnectionPool {
 
     private lazy var deadlines = Alarm(.system) { [weak self] in self?.expireOverdue() }
 
-    private lazy var nextCall = LoopWakeup { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
+    private lazy var nextCall = LoopWakeup { [weak self] in self?.driveUnread() }
 
     init(limits: HTTPClient.Limits, metering meter: LoopMeter, isSecure: Bool) {
         self.meter = meter
@@ -306,11 +306,14 @@ extension ConnectionPool {
     }
 
     private func sendOutput() {
-        if !curl_output_send() { sending.set(Clock.now + .milliseconds(5)) }
+        if !curl_buffers_send() { sending.set(Clock.now + .milliseconds(5)) }
     }
 
     private func drive(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
-        if let instant = meter.resumption { return suspend(until: instant) }
+        if let instant = meter.resumption {
+            if descriptor != CURL_SOCKET_BAD { sockets.unread.insert(descriptor) }
+            return suspend(until: instant)
+        }
         var flags: Int32 = 0
         if !events.isDisjoint(with: [.readable, .hangUp]) { flags |= CURL_CSELECT_IN }
         if events.contains(.writable) { flags |= CURL_CSELECT_OUT }
@@ -324,7 +327,10 @@ extension ConnectionPool {
         sendOutput()
         if meter.hasGained { sockets.noteReply(on: descriptor) }
         let time = meter.end()
-        defer { applyWanted() }
+        defer {
+            applyWanted()
+            if sockets.noteUnread() { nextCall.ring() }
+        }
         guard code == CURLM_OK else { return abandonAll(.broken("libcurl failed")) }
         let ended = endedTransfers()
         // Not `contains`, because the isolation check of its closure takes 330 instructions.
@@ -373,6 +379,11 @@ extension ConnectionPool {
 
     private func resume() {
         sockets.isSuspended = false
+        driveUnread()
+    }
+
+    private func driveUnread() {
+        for descriptor in sockets.takeUnread() { drive(descriptor, .readable) }
         drive(CURL_SOCKET_BAD, [])
     }
 

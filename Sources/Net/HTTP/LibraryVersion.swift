@@ -14,7 +14,16 @@ package enum LibraryVersion {
     /// If the first header line of the next reply begins with a blank, libcurl writes to the freed
     /// headers of the earlier reply. An HTTP/2 reply cannot have such a line, so handles are used
     /// again for HTTP/2 only.
-    static let hasStaleHeaders: Bool = {
+    static let hasStaleHeaders = isBefore8_1
+
+    /// True for libcurl before 8.1.0: at the end of each HTTP/2 reply, libcurl reads the connection
+    /// until the socket has no more octets.
+    ///
+    /// If a later libcurl read ahead, octets after the last reply would remain unread, and the end
+    /// of an idle connection would not be noticed.
+    static let readsToTheEnd = isBefore8_1
+
+    private static let isBefore8_1: Bool = {
         // SAFETY: libcurl's structure is static.
         guard let information = unsafe curl_version_info(CURLVERSION_FIRST) else { return true }
         return unsafe information.pointee.version_num < 0x08_01_00

@@ -79,7 +79,13 @@ final class ReceivedReply {
             let reply = unsafe Unmanaged<ReceivedReply>.fromOpaque(owner).takeUnretainedValue()
             guard reply.takeSending() else { return CURL_PREREQFUNC_ABORT }
             if EasyHandle.sharesOpenSSL {
-                unsafe curl_output_buffer(reply.easy, peer, peerPort, localPort)
+                unsafe curl_buffers_add(
+                    reply.easy,
+                    peer,
+                    peerPort,
+                    localPort,
+                    LibraryVersion.readsToTheEnd
+                )
             }
             return CURL_PREREQFUNC_OK
         }

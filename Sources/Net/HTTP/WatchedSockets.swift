@@ -90,6 +90,9 @@ final class WatchedSockets {
         }
     }
 
+    /// Sockets with octets that were read ahead: libcurl must be called although the kernel has none.
+    var unread: Set<Int32> = []
+
     /// `errno` of the last failure to open a socket, or 0.
     var failure: Int32 = 0
 
@@ -246,6 +249,20 @@ final class WatchedSockets {
         }
     }
 
+    /// Adds to `unread` the sockets that the latest libcurl call has read ahead; returns true if
+    /// there are any.
+    func noteUnread() -> Bool {
+        while case let descriptor = curl_buffers_take_unread(), descriptor >= 0 {
+            unread.insert(descriptor)
+        }
+        return !unread.isEmpty
+    }
+
+    func takeUnread() -> Set<Int32> {
+        defer { unread = [] }
+        return unread
+    }
+
     func forget(_ descriptor: Int32) { all[descriptor] = nil }
 
     func forgetAll() { (all, suspects, silent, distrusted) = ([:], [:], [:], [:]) }
@@ -274,7 +291,7 @@ final class WatchedSockets {
                 return -1
             }
         }
-        curl_output_opened(descriptor)
+        curl_buffers_opened(descriptor)
         return descriptor
     }
 
@@ -294,8 +311,9 @@ final class WatchedSockets {
     func close(_ descriptor: Int32) -> Int32 {
         forget(descriptor)
         wanted.forget(descriptor)
-        curl_output_closed(descriptor)
+        curl_buffers_closed(descriptor)
         (suspects[descriptor], silent[descriptor], distrusted[descriptor]) = (nil, nil, nil)
+        unread.remove(descriptor)
         defer { SpareDescriptors.refill() }
         return Glibc.close(descriptor)
     }
