@@ -66,19 +66,50 @@ struct VendorClientTests {
     }
 
     @Test(
-        "after a reply that shows a faulty host, the connection is closed",
+        "after a failure that shows a faulty host, the connection is closed",
         arguments: [
-            (HTTPReply(status: 502, body: []), true), (HTTPReply(status: 403, body: []), true),
-            (ok("not a reply"), true), (ok("www.example.com.:192.0.2.1,60-0"), false),
-            (HTTPReply(status: 429, body: []), false),
-        ]
+            .reply(HTTPReply(status: 502, body: [])), .reply(HTTPReply(status: 403, body: [])),
+            .reply(ok("not a reply")), .fail(.broken("HTTP/2 stream 1 was reset")),
+        ] as [Simulation.Step]
     )
     @ServiceLoop
-    func faultyHost(reply: HTTPReply, isFaulty: Bool) async throws {
-        world.script = { _ in .reply(reply) }
+    func faultyHost(step: Simulation.Step) async throws {
+        world.script = { _ in step }
         let client = try world.client(servers: 1)
-        _ = try? await world.lookUp(client)
-        #expect((world.distrusted > 0) == isFaulty)
+        _ = try await world.failure(client)
+        #expect(world.distrusted > 0 && world.doubted == 0)
+    }
+
+    @Test(
+        "after a failure that the name can cause, only a probe's connection replaces the old one",
+        arguments: [
+            .reply(HTTPReply(status: 429, body: [])), .fail(.bodyTooLarge(limit: 65_536)),
+            .reply(ok("www.example.org.:192.0.2.66,60-0")), .reply(ok(#"{"Status":2}"#)),
+        ] as [Simulation.Step]
+    )
+    @ServiceLoop
+    func faultyHostOrName(step: Simulation.Step) async throws {
+        var isJSON = false
+        if case .reply(let reply, _) = step { isJSON = reply.body.first == UInt8(ascii: "{") }
+        world.script = { _ in step }
+        let client = try world.client(
+            servers: 1,
+            vendor: isJSON ? DNSJSON(url: "https://dns.example/resolve") : nil
+        )
+        let lookup = try world.begin(client, families: .v4)
+        guard case .failure = try await world.value(of: lookup) else {
+            throw Unexpected(what: "an answer")
+        }
+        #expect(world.doubted == 1 && world.distrusted == 0)
+        #expect(world.sent.contains { $0.request.wantsFreshConnection }, "a probe")
+    }
+
+    @Test("an answered call leaves its connection open")
+    @ServiceLoop
+    func goodHost() async throws {
+        world.servers([:])
+        _ = try await world.lookUp(world.client(servers: 1))
+        #expect(world.distrusted == 0 && world.doubted == 0)
     }
 
     @Test("after a probe with useless replies of all servers, a call costs one request")

@@ -287,13 +287,52 @@ struct HTTPClientTests {
         #expect(client.connectionsOpened == 2)
     }
 
-    /// Sends a request, and distrusts the connection in the completion handler.
     @ServiceLoop
-    private func sendAndDistrust(_ request: HTTPRequest) async -> any RequestHandle {
+    @Test
+    func `a connection is closed after a broken reply that left it open`() async throws {
+        let error = await failure(of: secure("/encoded"))
+        #expect(error == .broken("the body has a content encoding that was not requested"))
+        #expect(try await client.send(secure("/hello"), deadline: patience).connectionReused)
+        _ = await sendAndDistrust(secure("/encoded"))
+        #expect(try await !client.send(secure("/hello"), deadline: patience).connectionReused)
+    }
+
+    @ServiceLoop
+    @Test(arguments: ["/hello", "/big"], [true, false])
+    func `a doubted connection stays in use until a new connection replies`(
+        path: String,
+        isSecure: Bool
+    ) async throws {
+        let request = isSecure ? secure("/hello") : clear("/hello")
+        var fresh = request
+        fresh.wantsFreshConnection = true
+        _ = try await client.send(request, deadline: patience)
+        let provider = try #require(client.providers[request.provider])
+        let pool = try provider.group(for: request).pool
+        for isReplaced in [false, true] {
+            _ = await sendAndDistrust(isSecure ? secure(path) : clear(path), isDoubt: true)
+            if !isReplaced {
+                let reply = try await client.send(request, deadline: patience)
+                // Without TLS, libcurl closes the connection after a too large body.
+                #expect(reply.connectionReused == (isSecure || path == "/hello"))
+            }
+            _ = try await client.send(fresh, deadline: patience)
+            let isKept = try provider.group(for: request).pool === pool
+            #expect(isKept == !(isReplaced && (isSecure || path == "/hello")))
+            #expect(try await client.send(request, deadline: patience).connectionReused)
+        }
+    }
+
+    /// Sends a request, and distrusts or doubts the connection in the completion handler.
+    @ServiceLoop
+    private func sendAndDistrust(
+        _ request: HTTPRequest,
+        isDoubt: Bool = false
+    ) async -> any RequestHandle {
         let waiter = Waiter()
         var sent: (any RequestHandle)?
         let handle = client.send(request, deadline: patience) { _ in
-            sent?.distrustConnection()
+            if isDoubt { sent?.doubtConnection() } else { sent?.distrustConnection() }
             waiter.resume(.ready)
         }
         sent = handle

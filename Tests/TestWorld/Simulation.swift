@@ -51,6 +51,8 @@ package final class Simulation: HTTPTransport {
         func cancel() { world.wake(number, false) }
 
         func distrustConnection() { world.distrusted += 1 }
+
+        func doubtConnection() { world.doubted += 1 }
     }
 
     /// Start of the simulated time, one day ahead of the system clock.
@@ -69,6 +71,9 @@ package final class Simulation: HTTPTransport {
 
     /// Number of calls of ``RequestHandle/distrustConnection()``.
     package private(set) var distrusted = 0
+
+    /// Number of calls of ``RequestHandle/doubtConnection()``.
+    package private(set) var doubted = 0
 
     package var script: (HTTPRequest) -> Step = { _ in .silence() }
 

@@ -170,8 +170,9 @@ final class Exchange<Question: VendorRequest>: RequestHandle {
     private func came(_ sent: Result<HTTPReply, HTTPError>) {
         let wasSent = request?.wasSent ?? true
         let (result, _) = client.read(sent, to: question, of: vendor, wasSent: wasSent, receipt)
-        if case .failure(let error) = result, error.mayBeOfOneHost {
-            request?.distrustConnection()
+        if case .failure(let error) = result {
+            if error.mayBeOfOneHost { request?.distrustConnection() }
+            if error.mayBeOfHostOrName { request?.doubtConnection() }
         }
         request = nil
         if let place { note(sent, result, at: place) }

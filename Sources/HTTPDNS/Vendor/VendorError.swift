@@ -104,7 +104,15 @@ extension VendorError {
     /// False for an error that a client can cause with the name that it queries.
     var mayBeOfOneHost: Bool {
         switch self {
-        case .serverStatus, .unauthorized, .unreadable, .undecryptable: true
+        case .serverStatus, .unauthorized, .unreadable, .undecryptable, .transport(.broken): true
+        default: false
+        }
+    }
+
+    /// True if a host behind the server's address or the queried name can cause the error.
+    var mayBeOfHostOrName: Bool {
+        switch self {
+        case .responseCode, .limited, .wrongName, .transport(.bodyTooLarge): true
         default: false
         }
     }

@@ -233,6 +233,10 @@ extension ConnectionPool {
         )
     }
 
+    func doubt(_ port: UInt16, of request: HTTPRequest) {
+        sockets.doubt(port, of: request.server, at: request.proxy ?? request.server)
+    }
+
     private func socket(
         of transfer: Transfer
     ) -> (descriptor: Int32, port: UInt16, lastReceived: Instant?, lastReply: Instant?)? {

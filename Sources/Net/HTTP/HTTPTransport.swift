@@ -45,6 +45,13 @@ package protocol RequestHandle: Cancellable {
     /// Has an effect only in the completion handler. The connection is closed. If other requests
     /// use it, it is closed later, or replaced by a later request that needs a new connection.
     func distrustConnection()
+
+    /// Reports that the reply was not usable, perhaps because of the host behind the connection,
+    /// and perhaps because of the request.
+    ///
+    /// Has an effect only in the completion handler. The connection stays in use. If it delivers no
+    /// further reply, a later request that needs a new connection replaces it.
+    func doubtConnection()
 }
 
 extension RequestHandle {
@@ -53,6 +60,8 @@ extension RequestHandle {
     package var isOnNewConnection: Bool { false }
 
     package func distrustConnection() {}
+
+    package func doubtConnection() {}
 }
 
 package struct HTTPRequest: Sendable, Hashable {

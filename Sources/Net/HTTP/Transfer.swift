@@ -73,7 +73,7 @@ final class Transfer: RequestHandle {
         self.completion = nil
         client.end(self, result)
         completion(result)
-        // Not earlier: the completion handler can call `distrustConnection`.
+        // Not earlier: the completion handler can call `distrustConnection` or `doubtConnection`.
         pool = nil
     }
 
@@ -84,6 +84,10 @@ final class Transfer: RequestHandle {
 
     func distrustConnection() {
         if port != 0 { pool?.distrust(port, of: request) }
+    }
+
+    func doubtConnection() {
+        if port != 0 { pool?.doubt(port, of: request) }
     }
 
     func cancel() {

@@ -188,6 +188,12 @@ final class WatchedSockets {
         if isUsed { distrusted[descriptor] = (port, server) } else { all[descriptor]?.shutDown() }
     }
 
+    /// Marks a connection like a silent connection; its next reply removes the mark.
+    func doubt(_ port: UInt16, of server: SocketAddress, at peer: SocketAddress) {
+        let descriptor = ports(of: peer).first { $0.value == port }?.key
+        if let descriptor { silent[descriptor] = (port, server) }
+    }
+
     func shutDownIdle(to peer: SocketAddress) {
         for descriptor in ports(of: peer).keys {
             if let socket = all[descriptor], socket.isIdle { socket.shutDown() }
