@@ -122,9 +122,43 @@ struct VendorCircuitBreakerTests {
     @Test("a server that returns an error counts as responsive")
     @ServiceLoop
     func loud() async throws {
-        world.servers([1: .silence(), 2: .fail(.broken("not HTTP"))])
+        world.servers([1: .silence(), 2: .reply(HTTPReply(status: 502, body: []))])
         let client = try world.client()
         for number in 1...9 { _ = try await world.failure(client, "n\(number).example.com") }
         #expect(!client.isSilent)
+    }
+
+    @Test(
+        "broken replies between timeouts do not keep the breaker closed",
+        arguments: [HTTPError.broken("endless headers"), .bodyTooLarge(limit: 65_536)]
+    )
+    @ServiceLoop
+    func broken(_ error: HTTPError) async throws {
+        var requests = 0
+        world.script = { _ in
+            requests += 1
+            return requests.isMultiple(of: 3) ? .fail(error) : .silence()
+        }
+        let client = try world.client(servers: 1)
+        var silentFor = 0
+        for number in 1...30 {
+            _ = try await world.failure(client, "n\(number).example.com")
+            await world.advance(by: .seconds(1))
+            silentFor = client.isSilent ? silentFor + 1 : 0
+        }
+        #expect(silentFor >= 20)
+    }
+
+    @Test("broken replies to clients' names do not open the breaker")
+    @ServiceLoop
+    func brokenNames() async throws {
+        world.script = {
+            $0.url.contains("example.org") ? .fail(.broken("reset")) : .reply(good($0))
+        }
+        let client = try world.client()
+        for number in 1...20 {
+            _ = try await world.failure(client, "n\(number).example.org")
+            #expect(!client.isSilent)
+        }
     }
 }

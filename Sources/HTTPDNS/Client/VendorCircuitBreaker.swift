@@ -2,12 +2,17 @@
 
 /// Circuit breaker of a vendor that does not reply; any reply closes the breaker.
 ///
+/// A broken or too large reply is no reply, because a vendor can send endless data to one request,
+/// so that the others time out. It only shows that the vendor accepts connections.
+///
 /// A failed request counts only if the vendor sent no reply after the start of this request. A
 /// failure to connect counts immediately; a timeout counts only if a later health probe fails.
 struct VendorCircuitBreaker: Sendable, Hashable {
     let limit: Int
 
     private var suspicions = 0
+
+    private var unconnected = 0
 
     private var tries = 0
 
@@ -19,7 +24,7 @@ struct VendorCircuitBreaker: Sendable, Hashable {
         self.limit = limit
     }
 
-    var isSilent: Bool { tries >= limit }
+    var isSilent: Bool { unconnected + tries >= limit }
 
     var hasFailedProbe: Bool { trialBegan != nil }
 
@@ -37,8 +42,10 @@ extension VendorCircuitBreaker {
     }
 
     mutating func didNotConnect(since start: Instant) {
-        if !hasReceived(since: start) { tries += 1 }
+        if !hasReceived(since: start) { unconnected += 1 }
     }
+
+    mutating func connected() { unconnected = 0 }
 
     mutating func confirmed(since start: Instant) {
         guard !hasReceived(since: start) else { return }

@@ -97,7 +97,7 @@ extension VendorClient {
         trials.failed()
         areAllUseless = call.failed.allSatisfy(\.isUseless)
         noteRefusal(of: call)
-        if call.failed.allSatisfy({ $0.isUnanswered || $0.isOfConnection }) {
+        if call.failed.allSatisfy({ $0.isUnanswered || $0.isOfConnection || $0.isBroken }) {
             silence.confirmed(since: call.start)
         }
     }
@@ -183,6 +183,14 @@ extension VendorError {
     var isUnanswered: Bool {
         switch self {
         case .transport(.timedOut), .transport(.cutOff): true
+        default: false
+        }
+    }
+
+    /// True if octets of a reply arrived, but no whole reply.
+    var isBroken: Bool {
+        switch self {
+        case .transport(.broken), .transport(.bodyTooLarge): true
         default: false
         }
     }

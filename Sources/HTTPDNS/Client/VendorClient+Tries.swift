@@ -154,6 +154,7 @@ extension VendorClient {
             if outcome == .suspected { silence.lasted(since: running.start) }
         case _ where error.isOfConnection:
             if !isSaturation { silence.didNotConnect(since: running.start) }
+        case _ where error.isBroken: silence.connected()
         case .refused: silence.heard(at: now)
         case _ where error.verdict == .notTheServer: break
         default: silence.heard(at: now)
