@@ -139,14 +139,16 @@ final class Accelerator: ManagedAccelerator {
         guard settings.accelerate.loopback == .required, kernel == nil, failure == nil else {
             return nil
         }
-        guard loading == nil else {
-            return "`accelerate.loopback: required` is not tested yet, because the daemon has just "
-                + "started; run `httpdnsctl check` again"
-        }
+        let (reason, advice) =
+            loading == nil
+            ? (
+                "started with `off`",
+                "set `auto`, restart the daemon, and run `httpdnsctl status`"
+            ) : ("has just started", "run `httpdnsctl check` again")
         return
-            "`accelerate.loopback: required` is not tested, because the daemon started with `off`: "
-            + "if the kernel is older than 6.6, or capabilities are missing, the next start would "
-            + "fail; to test this, set `auto`, restart the daemon, and run `httpdnsctl status`"
+            "`accelerate.loopback: required` is not tested, because the daemon \(reason) (to test "
+            + "this, \(advice)): if the kernel is older than 6.6, or capabilities are missing, "
+            + SettingsComplaint.outage
     }
 
     private func begin(_ kernel: KernelAnswers) {

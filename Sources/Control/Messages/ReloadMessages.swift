@@ -27,7 +27,8 @@ package struct SettingsComplaint: Codable, Sendable, Hashable, CustomStringConve
 
     package var hint: String?
 
-    /// A warning ends with this text if the service would not start with the settings.
+    /// A warning ends with this text if the service would not start with the settings, or if this
+    /// is not known.
     ///
     /// If a warning has this text, the scripts that install the daemon do not restart the service.
     package static let outage = "after a restart, this machine would have no DNS"
