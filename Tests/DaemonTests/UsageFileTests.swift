@@ -268,7 +268,21 @@ struct UsageFileTests {
         #expect(use(durably: true) == nil)
         #expect(file.problem?.hasPrefix("usage unknown: cannot create") == true)
         #expect(file.problem?.contains("$STATE_DIRECTORY") == true)
-        #expect(throws: UsageStoreError.self) { try file.reset("a", today: today) }
+        let error = #expect(throws: UsageStoreError.self) { try file.reset("a", today: today) }
+        #expect(error?.description.contains("; set $STATE_DIRECTORY") == true)
+    }
+
+    @Test(
+        "if a directory has the path of the file, `problem` and the error of a reset advise removal"
+    )
+    func obstructed() throws {
+        let file = try file()
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(add(1, of: "a", to: file) == nil)
+        let error = #expect(throws: UsageStoreError.self) { try file.reset("a", today: today) }
+        for text in [file.problem, error?.description] {
+            #expect(text?.hasSuffix("; remove \(path)") == true, "\(text ?? "")")
+        }
     }
 
     @Test(

@@ -81,11 +81,7 @@ final class UsageFile: UsageStore {
         } catch {
             switch error {
             case .unavailable(let why, let isObstructed):
-                let hint =
-                    isObstructed
-                    ? "remove \(file.path)"
-                    : "set $STATE_DIRECTORY to a directory in which the daemon can write, or correct "
-                        + "the permissions of \(file.path)"
+                let hint = hint(isObstructed)
                 problem = "usage \(durably ? "unknown" : "not stored"): \(why); \(hint)"
                 if !durably { return memory.update(vendor, today: today, durably: false, change) }
             case .unwritten(let why):
@@ -102,6 +98,13 @@ final class UsageFile: UsageStore {
             }
         }
         return result
+    }
+
+    private func hint(_ isObstructed: Bool) -> String {
+        isObstructed
+            ? "remove \(file.path)"
+            : "set $STATE_DIRECTORY to a directory in which the daemon can write, or correct the "
+                + "permissions of \(file.path)"
     }
 
     private var otherVersion: String {
@@ -122,8 +125,10 @@ final class UsageFile: UsageStore {
             }
         } catch {
             switch error {
-            case .unavailable(let why, _), .failed(let why), .unwritten(let why):
-                throw UsageStoreError(why)
+            case .unavailable(let why, let isObstructed):
+                throw UsageStoreError("\(why); \(hint(isObstructed))")
+            case .unwritten(let why): throw UsageStoreError("\(why); free disk space")
+            case .failed(let why): throw UsageStoreError(why)
             }
         }
         guard let written else { throw UsageStoreError(otherVersion) }
