@@ -244,6 +244,18 @@ struct SettingsTextTests {
         }
     }
 
+    @Test(
+        "`--check` warns of port 0 in `listen`; the daemon does not warn, for tests use this port"
+    )
+    func portZero() throws {
+        let text = isp + "listen: [\"127.0.0.1:53\", \"127.0.0.1:0\"]\n"
+        var environment = SettingsEnvironment()
+        #expect(try settings(of: text, environment: environment).warnings.isEmpty)
+        environment.passesOverCredentials = true
+        let warnings = try settings(of: text, environment: environment).warnings.map { "\($0)" }
+        expectErrors(warnings, ["f:2:26: `127.0.0.1:0` port (use port 53)"])
+    }
+
     @Test("a control socket without write permission is a warning")
     func closedControlSocket() throws {
         for (mode, isClosed) in [("0000", true), ("0440", true), ("0600", false), ("0060", false)] {

@@ -27,6 +27,13 @@ extension Settings {
                         + "ListenDatagram= (empty) and ListenStream= (empty)"
                 )
             }
+            if address.port == 0, reading.environment.passesOverCredentials {
+                reading.warn(
+                    place,
+                    "`\(address)`: the kernel selects a port at each start; clients do not know it",
+                    hint: "use port 53"
+                )
+            }
             reading.warnIfNoInterface(of: address, place)
             reading.warnIfAbsent(address, place)
             if let meant = meantWithPort(address, reading.environment) {
