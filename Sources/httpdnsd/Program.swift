@@ -128,7 +128,10 @@ struct Program: ParsableCommand {
         case .printConfig: print(settings.take().effectiveText)
         case .check:
             let settings = settings.take()
-            for warning in settings.warnings { complain("warning: \(warning)") }
+            let excess = settings.hosts.excess.map {
+                SettingsComplaint(file: file, line: 0, column: 0, message: "hosts: \($0)")
+            }
+            for warning in settings.warnings + excess { complain("warning: \(warning)") }
             for hint in settings.costHints(hasIPv6: Dependencies.hasGlobalIPv6()) {
                 complain("hint: \(hint)")
             }

@@ -37,6 +37,21 @@ struct SettingsTests {
         #expect(end.status == 0 && end.output == "ok\n" && end.errors.isEmpty, "\(end.errors)")
     }
 
+    @Test("--check warns that the hosts files exceed a limit")
+    func hosts() throws {
+        let scratch = try Scratch()
+        let names = (0...200_000).map { " ad\($0)" }.joined()
+        let list = try scratch.write("0.0.0.0\(names)\n", to: "list")
+        let text =
+            "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\nhosts: {files: [\(list)]}\n"
+        let file = try scratch.write(text, to: "httpdnsd.yaml")
+        let end = try run(Product.daemon, ["--check", "--config", file])
+        #expect(end.status == 0 && end.output == "ok\n")
+        let warning =
+            "warning: \(file): hosts: the table has its maximum of 200000 names, ignoring 1 "
+        #expect(end.errors == "\(warning)entries (the first in \(list))\n")
+    }
+
     @Test(
         "if httpdnsd cannot write its output, it exits with an error",
         arguments: ["--print-config", "--print-schema", "--print-manual", "--help", "--version"]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Configuration
+package import Configuration
 internal import Glibc
 internal import Logging
 internal import Net
@@ -159,6 +159,17 @@ final class HostsFiles {
     }
 }
 
+extension HostsSettings {
+    /// Describes the names and addresses beyond the limits, which the daemon ignores.
+    ///
+    /// Unreadable files are not included, because the settings check itself reports these files.
+    package var excess: [String] {
+        var reading = HostsReading(self, after: HostsTable(), of: [])
+        reading.files.removeAll { !$0.hasNames }
+        return reading.problems
+    }
+}
+
 struct HostsReading: Sendable {
     struct File: Sendable {
         let path: String
@@ -183,7 +194,7 @@ struct HostsReading: Sendable {
     }
 
     let table: HostsTable
-    let files: [File]
+    fileprivate(set) var files: [File]
 
     let hasChanged: Bool
 
