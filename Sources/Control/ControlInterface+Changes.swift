@@ -52,7 +52,7 @@ extension ControlInterface {
         # the daemon cannot listen. Requires the rights of changing calls, because the daemon reads
         # the files that settings name.
         # + needs-restart: []string
-        # + removed-answers: int               always 0
+        # + removed-answers: int               cached answers that a reload would remove
         method Check(text: ?string, file: ?string) -> (
           applied: bool,
           problems: []Complaint,

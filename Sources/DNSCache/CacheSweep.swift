@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Incremental pass over the cache that removes the selected entries or marks them as stale.
+/// Incremental pass over the cache that removes the selected entries, marks them as stale, or
+/// counts them.
 ///
 /// The caller must pause between steps (see "One lock" in `DNSCache.md`).
 package struct CacheSweep {
-    package enum Action: Sendable { case remove, markStale }
+    package enum Action: Sendable { case remove, markStale, count }
 
     /// Function that returns true for an entry to remove; its last argument is the source number
     /// (`CachedAnswer.server`).
@@ -48,12 +49,14 @@ package struct CacheSweep {
         }
     }
 
+    /// - Parameter isTrial: true to only count the entries.
     package init(
         removingFrom cache: AnswerCache,
         now: Instant,
+        isTrial: Bool = false,
         where classify: @escaping Judge
     ) {
-        self.init(cache, .remove, youngest: now) { table, reference, _ in
+        self.init(cache, isTrial ? .count : .remove, youngest: now) { table, reference, _ in
             let source = table.source(reference)
             guard let name = table.name(reference) else { return false }
             return classify(name, table.type(reference), source.kind, source.server)
@@ -85,7 +88,7 @@ package struct CacheSweep {
         self.picks = picks
         self.youngest = youngest.map { Int64(clamping: cache.milliseconds($0)) }
         lapEnd = cache.lapEnd
-        mirror = cache.restingMirror()
+        mirror = action == .count ? nil : cache.restingMirror()
     }
 
     // MARK: - Steps
@@ -112,11 +115,15 @@ package struct CacheSweep {
         position = cache.withTable(now: now) { table, now in
             table.walk(from: start, count: AnswerCache.stride) { table, reference in
                 guard table.ring[reference].storedAt <= youngest,
-                    action == .remove || table.isFresh(reference, now: now),
+                    action != .markStale || table.isFresh(reference, now: now),
                     picks(table, reference, now)
                 else { return .keep }
                 found += 1
-                return action == .remove ? .remove : .expire(now: now)
+                return switch action {
+                case .remove: .remove
+                case .markStale: .expire(now: now)
+                case .count: .keep
+                }
             }
         }
         count += found

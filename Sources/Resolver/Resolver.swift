@@ -358,6 +358,25 @@ extension Resolver {
     ) -> CacheSweep? {
         // `comparison` refers to the old vendor clients, whose secrets must not stay in memory.
         defer { comparison = nil }
+        let (succession, sweep) = invalidation(after: old, hosts, sameVendors)
+        old.cacheWriter.retire(for: cacheWriter, succession)
+        prefetcher.takeOver(from: old.prefetcher)
+        return sweep
+    }
+
+    /// Returns a sweep that only counts the answers that a reload would remove; nil for none.
+    package func trialSweep(
+        after old: Resolver,
+        hosts: HostsTable,
+        sameVendors: Set<String>
+    ) -> CacheSweep? { invalidation(after: old, hosts, sameVendors, isTrial: true).sweep }
+
+    private func invalidation(
+        after old: Resolver,
+        _ hosts: HostsTable,
+        _ sameVendors: Set<String>,
+        isTrial: Bool = false
+    ) -> (ReloadInvalidation, sweep: CacheSweep?) {
         localAnswers.hosts = hosts
         let succession = ReloadInvalidation(
             from: old.plan,
@@ -367,15 +386,14 @@ extension Resolver {
             origins,
             overridden: overridden
         )
-        old.cacheWriter.retire(for: cacheWriter, succession)
-        prefetcher.takeOver(from: old.prefetcher)
         guard
             hosts != old.localAnswers.hosts
                 || !localAnswers.suppressed.isSubset(of: old.localAnswers.suppressed)
                 || !succession.isUneventful
-        else { return nil }
-        return CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, source, server in
-            !succession.keeps(Question(name: name, type: type), source, server)
+        else { return (succession, nil) }
+        let sweep = CacheSweep(removingFrom: cache, now: clocks.now(), isTrial: isTrial) {
+            !succession.keeps(Question(name: $0, type: $1), $2, $3)
         }
+        return (succession, sweep)
     }
 }

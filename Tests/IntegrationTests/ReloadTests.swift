@@ -279,8 +279,14 @@ struct ReloadTests {
         }
 
         func reload(_ options: String = "", _ more: String = "") throws -> String {
+            try perform("reload", options, more)
+        }
+
+        func check(_ options: String) throws -> String { try perform("check", options, "") }
+
+        private func perform(_ verb: String, _ options: String, _ more: String) throws -> String {
             try daemon.rewrite(try vendor(options) + "\n" + more)
-            let end = try daemon.control("reload")
+            let end = try daemon.control(verb)
             try #require(end.status == 0, "\(end.errors)")
             return end.output
         }
@@ -331,9 +337,15 @@ struct ReloadTests {
         #expect(try fixture.daemon.control("resume", "tencent").status == 0)
         #expect(try fixture.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         #expect(try fixture.stats()["billable-calls"].int == 2)
+        let checked = try fixture.check("client-subnet: 203.0.113.7")
+        let trial = try #require(
+            checked.firstMatch(of: /; it would remove (\d+) answers from the cache/),
+            "\(checked)"
+        )
+        #expect(try fixture.daemon.cached("www.example.com", "A").count == 1)
         let said = try fixture.reload("client-subnet: 203.0.113.7")
         #expect(said.contains("+ vendors.tencent.client-subnet: 203.0.113.7"), "\(said)")
-        #expect(said.contains("removed from the cache"), "\(said)")
+        #expect(said.contains("; \(trial.1) answers removed from the cache"), "\(said)")
         #expect(try fixture.daemon.cached("www.example.com", "A").isEmpty)
         #expect(try fixture.daemon.dig("www.example.com").data("A").count == 2)
         #expect(try fixture.stats()["billable-calls"].int == 3)

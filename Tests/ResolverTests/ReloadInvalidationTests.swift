@@ -356,18 +356,18 @@ struct ReloadInvalidationTests {
             let old = try fixture.resolver(change.old)
             let new = try fixture.resolver(change.new, after: old)
             try fixture.fill(old)
+            let same = change.same ?? ["a", "b"]
+            var trial = new.trialSweep(after: old, hosts: HostsTable(), sameVendors: same)
+            while trial?.step(now: fixture.world.now) ?? false {}
             #expect(fixture.left == Self.all)
-            var sweep = new.takeOver(
-                from: old,
-                hosts: HostsTable(),
-                sameVendors: change.same ?? ["a", "b"]
-            )
+            var sweep = new.takeOver(from: old, hosts: HostsTable(), sameVendors: same)
             while sweep?.step(now: fixture.world.now) ?? false {}
             #expect(fixture.left == change.kept, "\(change.testDescription)")
             #expect(
                 sweep?.count ?? 0 == Self.all.count - change.kept.count,
                 "\(change.testDescription)"
             )
+            #expect(trial?.count == sweep?.count, "\(change.testDescription)")
         }
     }
 

@@ -461,6 +461,17 @@ struct RenderingTests {
             ReloadText.render(ReloadReply(applied: false), plain)
                 == "ok, a reload would change nothing\n"
         )
+        let change = SettingChange(path: "workers", kind: .changed, old: "auto", new: "4")
+        #expect(
+            ReloadText.render(
+                ReloadReply(applied: false, changes: [change], removedAnswers: 1),
+                plain
+            ) == """
+                  workers: auto -> 4
+                ok, a reload would make these changes; it would remove 1 answer from the cache
+
+                """
+        )
         #expect(ReloadText.render(Samples.rejected, plain).isEmpty)
     }
 

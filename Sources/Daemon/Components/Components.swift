@@ -126,6 +126,14 @@ struct Components {
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
     }
 
+    /// Returns the names of the vendors that give the same answers in `old`.
+    func sameVendors(as old: Components) -> Set<String> {
+        let kept = settings.vendors.filter { vendor in
+            old.settings.vendors.contains { vendor.givesSameAnswers(as: $0) }
+        }
+        return Set(kept.map(\.name))
+    }
+
     func comeIntoForce(_ dependencies: Dependencies, _ logger: Logger) {
         startLearning(dependencies, logger)
         nat64.servers = { [network, upstreams] in

@@ -79,6 +79,9 @@ final class HostsFiles {
         var fault: String?
 
         var problems: [String] = []
+
+        /// Without a change of the settings, the present table.
+        var table = HostsTable()
     }
 
     /// Reads the hosts files of `new` as a reload would, and changes nothing.
@@ -91,7 +94,8 @@ final class HostsFiles {
                 let reading = HostsReading(new, after: table, of: known)
                 return Check(
                     fault: isChanged ? reading.staleFile : nil,
-                    problems: reading.problems
+                    problems: reading.problems,
+                    table: isChanged ? reading.table : table
                 )
             }
         } catch {

@@ -63,23 +63,28 @@ extension Daemon {
         case .success(let wanted):
             var outcome = ReloadReply(applied: false)
             var discarded: OldRoutes?
+            let hosts = await hosts.check(changingTo: wanted.hosts)
             do throws(StartError) {
                 let prepared = try await PreparedReload.make(wanted, after: components.settings)
                 outcome = prepared.outcome
-                discarded = OldRoutes(
-                    try await Components.make(
-                        prepared.settled,
-                        in: dependencies,
-                        succeeding: components
-                    )
+                let new = try await Components.make(
+                    prepared.settled,
+                    in: dependencies,
+                    succeeding: components
                 )
+                discarded = OldRoutes(new)
+                let sweep = new.resolver.trialSweep(
+                    after: components.resolver,
+                    hosts: hosts.table,
+                    sameVendors: new.sameVendors(as: components)
+                )
+                if let sweep { outcome.removedAnswers = await sweep.finish(components.clocks) }
             } catch {
                 outcome.problems = [problem(error, other?.file ?? source.file)]
             }
             // If this service has no right to bind an address, a restart would fail.
             var (errors, warnings) = listenerManager.faults(binding: wanted)
             errors += scrapePoints.faults(binding: wanted.metrics).map(StartError.metrics)
-            let hosts = await hosts.check(changingTo: wanted.hosts)
             if let fault = hosts.fault { errors.append(.hosts(fault)) }
             warnings += hosts.problems.map { "hosts: \($0)" }
             if let fault = accelerator.fault(startingWith: wanted) { errors.append(fault) }
@@ -247,13 +252,10 @@ extension Daemon {
     ) -> CacheSweep? {
         let old = components
         components = new
-        let kept = new.settings.vendors.filter { vendor in
-            old.settings.vendors.contains { vendor.givesSameAnswers(as: $0) }
-        }
         let sweep = new.resolver.takeOver(
             from: old.resolver,
             hosts: newHosts?.table ?? old.resolver.hosts,
-            sameVendors: Set(kept.map(\.name))
+            sameVendors: new.sameVendors(as: old)
         )
         forgetCertificateFaults(of: old.settings)
         new.comeIntoForce(dependencies, logger)

@@ -27,11 +27,13 @@ enum ReloadText {
 
     private static func summary(_ reply: ReloadReply) -> String {
         let removed = Units.count(UInt64(clamping: reply.removedAnswers), "answer", "answers")
-        let tail = reply.removedAnswers > 0 ? "; \(removed) removed from the cache" : ""
         let isSame = reply.changes.isEmpty
-        return reply.applied
-            ? (isSame ? "reloaded, no changes" : "reloaded") + tail
-            : isSame ? "ok, a reload would change nothing" : "ok, a reload would make these changes"
+        guard !reply.applied else {
+            let tail = reply.removedAnswers > 0 ? "; \(removed) removed from the cache" : ""
+            return (isSame ? "reloaded, no changes" : "reloaded") + tail
+        }
+        let tail = reply.removedAnswers > 0 ? "; it would remove \(removed) from the cache" : ""
+        return "ok, a reload would \(isSame ? "change nothing" : "make these changes")" + tail
     }
 
     private static func line(_ change: SettingChange, _ palette: Palette) -> String {
