@@ -22,11 +22,8 @@ struct buffers {
     size_t count;
     char octets[CAPACITY];
     bool reads_ahead;
-    // True after a read from `read`, until the next `curl_buffers_take_unread`.
+    // True after a read from `read`, until the next `curl_buffers_are_unread`.
     bool has_changed;
-    // True after the socket had no more octets, until the next `curl_buffers_take_unread`. libcurl
-    // would read the socket again at the end of each reply.
-    bool is_drained;
     // Unread octets of `read`.
     size_t begin, end;
     char read[READ_CAPACITY];
@@ -88,17 +85,12 @@ static int read_octets(BIO *bio, char *octets, int count) {
     BIO *next = BIO_next(bio);
     BIO_clear_retry_flags(bio);
     if (buffers->begin == buffers->end) {
-        if (buffers->is_drained) {
-            BIO_set_retry_read(bio);
-            return -1;
-        }
         const bool is_direct = !buffers->reads_ahead || count >= READ_CAPACITY;
         const int found = is_direct ? BIO_read(next, octets, count)
                                     : BIO_read(next, buffers->read, READ_CAPACITY);
         BIO_copy_next_retry(bio);
         if (is_direct || found <= 0)
             return found;
-        buffers->is_drained = found < READ_CAPACITY;
         buffers->begin = 0;
         buffers->end = (size_t)found;
     }
@@ -230,7 +222,7 @@ void curl_buffers_add(CURL *easy, const char *peer, int peer_port, int local_por
     buffers->socket = sockets[index];
     buffers->count = buffers->begin = buffers->end = 0;
     buffers->reads_ahead = reads_ahead && uses_http2(tls);
-    buffers->has_changed = buffers->is_drained = false;
+    buffers->has_changed = false;
     all = buffers;
     BIO_set_data(bio, buffers);
     BIO_set_init(bio, 1);
@@ -240,14 +232,14 @@ void curl_buffers_add(CURL *easy, const char *peer, int peer_port, int local_por
     SSL_set_bio(tls, bio, bio);
 }
 
-int curl_buffers_take_unread(void) {
-    for (struct buffers *each = all; each != NULL; each = each->next) {
-        const bool is_taken = each->has_changed && each->begin < each->end && each->socket >= 0;
-        each->has_changed = each->is_drained = false;
-        if (is_taken)
-            return each->socket;
-    }
-    return -1;
+bool curl_buffers_are_unread(int socket, bool has_progress) {
+    for (struct buffers *each = all; each != NULL; each = each->next)
+        if (each->socket == socket) {
+            has_progress |= each->has_changed;
+            each->has_changed = false;
+            return has_progress && each->begin < each->end;
+        }
+    return false;
 }
 
 bool curl_buffers_send(void) {

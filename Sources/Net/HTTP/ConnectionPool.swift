@@ -250,7 +250,7 @@ extension ConnectionPool {
         let time = meter.end()
         defer {
             applyWanted()
-            if sockets.noteUnread() { nextCall.ring() }
+            if sockets.noteUnread(hasProgress: meter.hasGained) { nextCall.ring() }
         }
         guard code == CURLM_OK else { return abandonAll(.broken("libcurl failed")) }
         let ended = endedTransfers()

@@ -255,10 +255,10 @@ final class WatchedSockets {
         }
     }
 
-    /// Adds to `unread` the sockets that the latest libcurl call has read ahead; returns true if
-    /// there are any.
-    func noteUnread() -> Bool {
-        while case let descriptor = curl_buffers_take_unread(), descriptor >= 0 {
+    /// Adds to `unread` the sockets with octets that the latest libcurl call has not read; returns
+    /// true if there are any.
+    func noteUnread(hasProgress: Bool) -> Bool {
+        for descriptor in all.keys where curl_buffers_are_unread(descriptor, hasProgress) {
             unread.insert(descriptor)
         }
         return !unread.isEmpty
