@@ -26,7 +26,7 @@ struct buffers {
     bool has_changed;
     // Unread octets of `read`.
     size_t begin, end;
-    char read[READ_CAPACITY];
+    char read[]; // READ_CAPACITY octets if `reads_ahead`.
 };
 
 static struct buffers *all;
@@ -214,14 +214,15 @@ void curl_buffers_add(CURL *easy, const char *peer, int peer_port, int local_por
         index++;
     if (index == socket_count)
         return;
-    struct buffers *buffers = malloc(sizeof *buffers);
+    reads_ahead = reads_ahead && uses_http2(tls);
+    struct buffers *buffers = malloc(sizeof *buffers + (reads_ahead ? READ_CAPACITY : 0));
     BIO *bio = buffers == NULL ? NULL : BIO_new(method);
     if (bio == NULL)
         return free(buffers);
     buffers->next = all;
     buffers->socket = sockets[index];
     buffers->count = buffers->begin = buffers->end = 0;
-    buffers->reads_ahead = reads_ahead && uses_http2(tls);
+    buffers->reads_ahead = reads_ahead;
     buffers->has_changed = false;
     all = buffers;
     BIO_set_data(bio, buffers);
