@@ -59,6 +59,10 @@ package enum UpstreamLimits {
     /// A connection that gets no data for this time is possibly broken.
     static let fairWait: Duration = .milliseconds(500)
 
+    /// Minimum time without data after which the daemon checks with a query of its own whether a
+    /// connection is silent; half of this time later, the daemon opens another connection.
+    static let silentWait: Duration = .milliseconds(200)
+
     /// Timeout of a probe of an encrypted server that has not answered yet.
     static let firstProbeTime: Duration = .milliseconds(2_500)
 
@@ -154,7 +158,7 @@ package enum UpstreamLimits {
     /// A client with an overdue query is treated as a busy client for the same time.
     static let sharingTime: Duration = .seconds(10)
 
-    static let slowClients = 256
+    static let recentKeys = 256
 
     /// Number of queries of a batch that are sent over one socket.
     static let queriesTogether = 8

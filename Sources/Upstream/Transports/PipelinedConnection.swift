@@ -21,7 +21,7 @@ final class PipelinedConnection {
         var isGood = false
 
         fileprivate let waiter = Waiter()
-        fileprivate let since: Instant
+        let since: Instant
         fileprivate var reply: [UInt8]?
         fileprivate(set) var isAnswered = false
 
@@ -52,6 +52,9 @@ final class PipelinedConnection {
     /// of a pool, may accept a connection and then read no query from it.
     private(set) var wasServed = false
 
+    /// Called when `wasServed` becomes true.
+    var served: (@ServiceLoop () -> Void)?
+
     private(set) var hasReplied = false
 
     private(set) var lastReceived: Instant?
@@ -78,6 +81,9 @@ final class PipelinedConnection {
     ///
     /// The connection stays open: a client may have queried a name that the server does not answer.
     private(set) var isSilent = false
+
+    /// Own query of the latest silence check.
+    var silenceProbe: Pending?
 
     /// Result of ``check(_:ended:)``; nil if the connection is not faulty.
     var fault: Fault?
@@ -210,9 +216,10 @@ final class PipelinedConnection {
         stream?.close()
         stream = nil
         // The queries that waited longest are repeated first.
-        let waiting = sent[first...].filter { $0.query != nil && !$0.isAnswered }
+        let waiting = self.waiting
         (inbox, outbox, givenUp) = ([], [], [:])
         (sent, first, pending) = ([], 0, [:])
+        served = nil
         for entry in waiting { entry.waiter.resume(.closed) }
     }
 
@@ -264,9 +271,12 @@ extension PipelinedConnection {
         overdueTime.flatMap { $0 <= now ? oldest : nil }
     }
 
+    /// Queries that wait for a reply, the oldest first; without cancelled and expired queries.
+    var waiting: [Pending] { sent[first...].filter { $0.query != nil && !$0.isAnswered } }
+
     var delayed: [Pending] {
-        guard oldest != nil else { return [] }
-        return sent[(first + 1)...].filter { $0.query != nil && !$0.isAnswered }
+        let oldest = oldest
+        return waiting.filter { $0 !== oldest }
     }
 }
 
@@ -345,6 +355,7 @@ extension PipelinedConnection {
         wasServed = true
         let now = clocks.now()
         openingTime = min(now, (lastReceived ?? now) + UpstreamLimits.fairWait) - begun
+        served.take()?()
     }
 
     private func take(_ reply: [UInt8], _ now: Instant) {

@@ -13,11 +13,12 @@ extension StreamExchanger {
     func checkOrder() {
         let used = Array(current.values) + candidates.values
         guard !used.contains(where: \.isOutOfOrder) else {
-            (answersOutOfOrder, slowClients) = (true, SlowClients())
+            (answersOutOfOrder, slowClients) = (true, RecentKeys())
             return
         }
         let now = clocks.now()
-        for purpose in [Purpose.queries, .queriesOfBusyClients] {
+        for purpose in [Purpose.queries, .queriesOfBusyClients]
+        where purpose != .queries || !isOpening(purpose, at: now) {
             for connection in [candidates[purpose], current[purpose]] {
                 guard let connection, let query = connection.overdue(at: now) else { continue }
                 slowClients.add(query.client, at: now)
@@ -47,7 +48,15 @@ extension StreamExchanger {
             current[.queriesOfBusyClients] = connection
             sharing[.queriesOfBusyClients] = nil
         }
-        for each in delayed {
+        repeatQueries(delayed, besides: connection)
+    }
+
+    /// Also sends queries that wait on `connection` on another connection.
+    func repeatQueries(
+        _ waiting: [PipelinedConnection.Pending],
+        besides connection: PipelinedConnection
+    ) {
+        for each in waiting {
             guard let (message, attempt) = each.query else { continue }
             let purpose = self.purpose(of: attempt)
             let other = self.connection(for: purpose, receivedSince: nil)

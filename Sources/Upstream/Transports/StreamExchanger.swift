@@ -41,7 +41,12 @@ final class StreamExchanger {
     var opening = OpeningPatience()
 
     /// Clients that use the connection of busy clients.
-    var slowClients = SlowClients()
+    var slowClients = RecentKeys<ClientNetwork?>()
+
+    /// Questions that use the connection of busy clients, because a connection became silent.
+    var suspects = RecentKeys<Question>()
+
+    lazy var silenceAlarm = Alarm(clocks) { [weak self] in self?.checkSilence() }
 
     lazy var orderAlarm = Alarm(clocks) { [weak self] in self?.checkOrder() }
 
@@ -94,6 +99,7 @@ final class StreamExchanger {
         var purpose = purpose(of: attempt)
         let connection = self.connection(for: purpose, receivedSince: since)
         watchOrder()
+        watchSilence()
         attempt.place?.update { $0.isReused = reused > before }
         if since != nil, let answer = try await repeatQuery(exchange, attempt, connection) {
             return answer
@@ -197,7 +203,9 @@ final class StreamExchanger {
         let now = clocks.now()
         if attempt.query.isProbe {
             purpose = .probes
-        } else if attempt.isOfBusyClient || slowClients.contains(attempt.client, at: now) {
+        } else if attempt.isOfBusyClient || slowClients.contains(attempt.client, at: now)
+            || suspects.contains(attempt.query.question, at: now)
+        {
             purpose = .queriesOfBusyClients
         } else {
             purpose = .queries
@@ -293,7 +301,8 @@ final class StreamExchanger {
     func drop() {
         let old = Array(current.values) + candidates.values + retired
         (current, candidates, retired, opening) = ([:], [:], [], OpeningPatience())
-        (sharing, slowClients, answersOutOfOrder) = ([:], SlowClients(), false)
+        (sharing, slowClients, answersOutOfOrder) = ([:], RecentKeys(), false)
+        suspects = RecentKeys()
         replacing = ReplacementSpacing()
         for connection in old { close(connection, Self.dropped) }
     }
