@@ -193,8 +193,14 @@ package enum UpstreamLimits {
     /// Minimum age of a transfer that a new transfer of the same client can replace.
     static let transferGrace: Duration = .milliseconds(400)
 
-    /// Time without a reply over HTTPS after which a new connection is opened.
+    /// Maximum time without a reply over HTTPS after which a new connection is opened.
     static let silence: Duration = .seconds(1)
+
+    /// Maximum requests to a server over HTTPS that each have a connection of their own.
+    static let separateRequests = 8
+
+    /// Maximum queries that get such connections each time a connection becomes silent.
+    static let suspectsOfSilence = separateRequests / 2
 
     /// Number of cancelled or expired queries after which new queries use another connection.
     static let givenUp = 4_096

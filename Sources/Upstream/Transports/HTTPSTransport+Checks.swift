@@ -8,15 +8,32 @@ extension HTTPSTransport {
     func checkSilence() {
         guard let since = silentSince else { return }
         let now = clocks.now()
-        let check = since + UpstreamLimits.silence / 2
+        let check = since + silentTime * 2 / 3
         guard now >= check else { return alarm.set(check) }
-        let isFresh = now - since >= UpstreamLimits.silence
-        if isFresh {
-            (silentSince, lastRenewed) = (nil, now)
-        } else {
-            alarm.set(since + UpstreamLimits.silence)
+        var end = since + silentTime
+        if let lastRenewed, renewals.repliedAt.map({ $0 < lastRenewed }) ?? true {
+            end = max(end, lastRenewed + UpstreamLimits.silence)
         }
-        sendProbe(isFresh: isFresh, now)
+        guard now < end else { return renew(at: now) }
+        alarm.set(end)
+        guard silenceProbed != since else { return }
+        silenceProbed = since
+        sendProbe(isFresh: false, now)
+    }
+
+    /// Time without a reply after which a new connection is opened.
+    ///
+    /// A third of this time must be sufficient for a reply, also on a network with a long round
+    /// trip: `usual` includes the TLS handshake.
+    var silentTime: Duration {
+        guard let usual = opening.usual else { return UpstreamLimits.silence }
+        return min(max(usual, UpstreamLimits.silentWait) * 3 / 2, UpstreamLimits.silence)
+    }
+
+    /// Opens a new connection with a query of the daemon.
+    func renew(at now: Instant) {
+        silentSince = nil
+        sendProbe(isFresh: true, now)
     }
 
     /// Watches one of the requests that wait for a connection.
@@ -54,8 +71,13 @@ extension HTTPSTransport {
     }
 
     private func sendProbe(isFresh: Bool, _ now: Instant) {
+        let lastReply = renewals.repliedAt
+        if isFresh { lastRenewed = now }
         send(exchange(.probe), isFresh: isFresh, until: now + UpstreamLimits.connect) {
             [self] sent in
+            if isFresh, case .success(let reply) = sent, !reply.connectionReused {
+                separateSuspect(before: now, lastReply)
+            }
             note(sent, since: now)
         }
     }

@@ -29,6 +29,13 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Time of the first query after the last reply or error; nil if there was none.
     var silentSince: Instant?
 
+    /// Value of `silentSince` for which the daemon has sent a query on the same connection.
+    var silenceProbed: Instant?
+
+    /// Unanswered requests of clients on connections that other clients also use.
+    var shared: [ObjectIdentifier: SharedRequest] = [:]
+    var separate = SeparateRequests()
+
     lazy var alarm = Alarm(clocks) { [weak self] in self?.checkSilence() }
 
     var opening = OpeningPatience()
@@ -86,21 +93,28 @@ package final class HTTPSTransport: UpstreamTransport {
         let exchange = exchange(attempt.query, usesEDNS: attempt.usesEDNS)
         // A repetition needs a new connection, unless data has arrived since the earlier attempt:
         // then only the name is slow.
+        let isSilent = attempt.earlier.map { (lastRenewed ?? $0) <= $0 } ?? false
+        // Other queries will use the new connection, so the first query there is the daemon's own.
+        let isRenewal = isSilent && !isProbe && !transfers.isHTTP1 && opening.usual != nil
         let isFresh =
             attempt.earlier.map { earlier in
-                isProbe || (lastRenewed ?? earlier) <= earlier
+                isProbe || isSilent && !isRenewal
                     || !transfers.isHTTP1 && renewals.begin(repeating: earlier, at: attempt.sent)
             } ?? false
         if !isProbe {
-            if attempt.earlier != nil, !isFresh {
+            if isRenewal {
+                renew(at: attempt.sent)
+            } else if attempt.earlier != nil, !isFresh {
                 checkConnection(attempt.usesEDNS, attempt.sent)
             }
             if isFresh { lastRenewed = attempt.sent }
             if silentSince == nil { silentSince = attempt.sent }
-            alarm.bring(forward: attempt.sent + UpstreamLimits.silence / 2)
+            alarm.bring(forward: attempt.sent + silentTime * 2 / 3)
         }
         if let transfer, !transfers.run(transfer) {
-            wait(exchange, for: attempt, transfer, isFresh: isFresh)
+            wait(exchange, for: attempt, transfer, isFresh: isFresh) {
+                transfers.enqueue(transfer, $0)
+            }
         } else {
             send(exchange, for: attempt, transfer, isFresh: isFresh)
         }
@@ -120,7 +134,8 @@ package final class HTTPSTransport: UpstreamTransport {
         _ exchange: UpstreamExchange,
         for attempt: Attempt,
         _ transfer: UpstreamTransfers.Transfer,
-        isFresh: Bool
+        isFresh: Bool,
+        _ enqueue: (@escaping @ServiceLoop () -> Void) -> Void
     ) {
         let waiting = WaitingRequest(until: attempt.deadline, clocks) { [self] error in
             let error =
@@ -131,7 +146,8 @@ package final class HTTPSTransport: UpstreamTransport {
         }
         transfer.request = waiting
         attempt.cancellation?.whenCancelled { waiting.cancel() }
-        transfers.enqueue(transfer) { [self] in
+        enqueue { [self] in
+            guard !waiting.isOver else { return }
             waiting.end()
             send(exchange, for: attempt, transfer, isFresh: isFresh)
         }
@@ -157,6 +173,7 @@ package final class HTTPSTransport: UpstreamTransport {
     package func networkChanged() {
         (opening, watched) = (OpeningPatience(), nil)
         (connectionCheck, renewals) = (ConnectionCheck(), Renewals())
+        separate.questions = RecentKeys()
         http.reset()
         probes.reset()
     }
@@ -167,17 +184,35 @@ package final class HTTPSTransport: UpstreamTransport {
         _ transfer: UpstreamTransfers.Transfer?,
         isFresh: Bool
     ) {
+        let start = clocks.now()
+        let isSeparate =
+            transfer != nil && separate.questions.contains(attempt.query.question, at: start)
+        if let transfer, isSeparate, !separate.begin(attempt.client) {
+            return wait(exchange, for: attempt, transfer, isFresh: isFresh) {
+                separate.waiting.append((attempt.client, $0))
+            }
+        }
         let place = attempt.place
-        let request = request(exchange, isFresh: isFresh, wantsTimes: place != nil)
+        var request = request(exchange, isFresh: isFresh, wantsTimes: place != nil)
+        if isSeparate {
+            request.provider = separateProvider
+            (request.wantsFreshConnection, request.keepsSilentConnection) = (false, false)
+        }
         if let place {
             let text = request.redacted
             place.update { $0.request = text }
         }
         let transport = transfer == nil ? probes : http
-        let start = clocks.now()
         var handle: (any RequestHandle)?
         let sending = transport.send(request, deadline: attempt.deadline) { [self] sent in
             if watched?.attempt === attempt { watched = nil }
+            let isMoved = shared.removeValue(forKey: ObjectIdentifier(attempt))?.isMoved ?? false
+            if isSeparate { endSeparate(attempt.client) }
+            if isMoved, transfer?.error == nil, clocks.now() < attempt.deadline,
+                !attempt.isOver, !attempt.isCancelled
+            {
+                return send(exchange, for: attempt, transfer, isFresh: false)
+            }
             if isLost(sent, attempt) {
                 attempt.repetitions += 1
                 return send(exchange, for: attempt, transfer, isFresh: isFresh)
@@ -186,8 +221,10 @@ package final class HTTPSTransport: UpstreamTransport {
             let outcome = outcome(of: sent, to: exchange)
             if let transfer {
                 // Probes use other connections.
-                note(sent, since: start)
-                if wasReceived(sent) { noteOutcome(outcome, of: attempt, handle) }
+                if !isSeparate {
+                    note(sent, since: start)
+                    if wasReceived(sent) { noteOutcome(outcome, of: attempt, handle) }
+                }
                 transfers.end(transfer)
                 transfer.request = nil
                 // If a newer transfer replaced this one, the call of `begin` for the newer transfer
@@ -209,7 +246,14 @@ package final class HTTPSTransport: UpstreamTransport {
         handle = sending
         if let transfer {
             transfer.request = sending
-            watchOpening(sending, attempt, start)
+            if isSeparate {
+                // The next request opens another connection; this one ends with its request.
+                http.replaceConnections(of: separateProvider)
+            } else {
+                shared[ObjectIdentifier(attempt)] =
+                    SharedRequest(attempt: attempt, handle: sending, start: start)
+                watchOpening(sending, attempt, start)
+            }
         }
         attempt.cancellation?.whenCancelled { sending.cancel() }
     }

@@ -19,6 +19,8 @@ final class WaitingRequest: RequestHandle {
         timer = clocks.timer(deadline) { [self] in fail(.crowded) }
     }
 
+    var isOver: Bool { failed == nil }
+
     func cancel() { fail(UpstreamError(HTTPError.cancelled)) }
 
     func end() {
