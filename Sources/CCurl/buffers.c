@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A BIO between OpenSSL and libcurl's BIO. It collects the TLS records that one libcurl call sends,
-// which then share a system call and packets: libcurl writes the headers and the body of each request
-// separately. It also reads several records with one system call, where OpenSSL uses two for each.
+// A BIO between OpenSSL and libcurl's BIO. libcurl writes the headers and the body of each request
+// separately. This BIO collects the TLS records of one libcurl call, and sends them with one system
+// call, so that they share packets. It also reads several records with one system call; OpenSSL needs
+// two system calls for each record.
 #include "CCurl.h"
 
 #include <arpa/inet.h>
@@ -22,9 +23,9 @@ struct buffers {
     size_t count;
     char octets[CAPACITY];
     bool reads_ahead;
-    // True after a read from `read`, until the next `curl_buffers_are_unread`.
+    // True if OpenSSL has taken octets from `read` since the last call of `curl_buffers_are_unread`.
     bool has_changed;
-    // Unread octets of `read`.
+    // Range of the octets of `read` that OpenSSL has not taken yet.
     size_t begin, end;
     char read[]; // READ_CAPACITY octets if `reads_ahead`.
 };

@@ -199,7 +199,7 @@ package enum UpstreamLimits {
     /// Maximum requests to a server over HTTPS that each have a connection of their own.
     static let separateRequests = 8
 
-    /// Maximum queries that get such connections each time a connection becomes silent.
+    /// Maximum queries that get connections of their own each time a connection becomes silent.
     static let suspectsOfSilence = separateRequests / 2
 
     /// Number of cancelled or expired queries after which new queries use another connection.

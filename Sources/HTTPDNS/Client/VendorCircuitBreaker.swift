@@ -2,8 +2,9 @@
 
 /// Circuit breaker of a vendor that does not reply; any reply closes the breaker.
 ///
-/// A broken or too large reply is no reply, because a vendor can send endless data to one request,
-/// so that the others time out. It only shows that the vendor accepts connections.
+/// A broken or too large reply does not count as a reply: a vendor can send endless data for one
+/// request, and the other requests then time out. Such a reply only shows that the vendor accepts
+/// connections.
 ///
 /// A failed request counts only if the vendor sent no reply after the start of this request. A
 /// failure to connect counts immediately; a timeout counts only if a later health probe fails.

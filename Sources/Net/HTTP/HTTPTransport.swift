@@ -49,8 +49,9 @@ package protocol RequestHandle: Cancellable {
     /// Reports that the reply was not usable, perhaps because of the host behind the connection,
     /// and perhaps because of the request.
     ///
-    /// Has an effect only in the completion handler. The connection stays in use. If it delivers no
-    /// further reply, a later request that needs a new connection replaces it.
+    /// Has an effect only in the completion handler. The connection stays in use. When a later
+    /// request opens a new connection, the new connection replaces this connection, unless this
+    /// connection has delivered another reply.
     func doubtConnection()
 }
 

@@ -19,8 +19,8 @@ package enum LibraryVersion {
     /// True for libcurl before 8.1.0: at the end of each HTTP/2 reply, libcurl reads the connection
     /// until the socket has no more octets.
     ///
-    /// If a later libcurl read ahead, octets after the last reply would remain unread, and the end
-    /// of an idle connection would not be noticed.
+    /// With a newer libcurl, octets after the last reply would remain in the read-ahead buffer, and
+    /// libcurl would not notice the end of an idle connection.
     static let readsToTheEnd = isBefore8_1
 
     private static let isBefore8_1: Bool = {

@@ -23,8 +23,9 @@ extension HTTPSTransport {
 
     /// Time without a reply after which a new connection is opened.
     ///
-    /// A third of this time must be sufficient for a reply, also on a network with a long round
-    /// trip: `usual` includes the TLS handshake.
+    /// The daemon sends its own query after two thirds of this time, so the last third must be
+    /// sufficient for a reply. On a network with a long round trip, `usual` is long enough, because
+    /// it includes the TLS handshake.
     var silentTime: Duration {
         guard let usual = opening.usual else { return UpstreamLimits.silence }
         return min(max(usual, UpstreamLimits.silentWait) * 3 / 2, UpstreamLimits.silence)

@@ -4,7 +4,8 @@ internal import Net
 
 /// Requests of clients that each have a connection of their own.
 struct SeparateRequests {
-    /// Questions that get such a connection, because a connection became silent.
+    /// Questions that possibly made a connection silent; each query for them gets a connection of its
+    /// own.
     var questions = RecentKeys<Question>()
 
     private var counts: [ClientNetwork?: Int] = [:]
@@ -13,7 +14,8 @@ struct SeparateRequests {
     /// Requests that wait for the end of another one.
     var waiting: [(client: ClientNetwork?, start: @ServiceLoop () -> Void)] = []
 
-    /// Adds a request; returns false if `client` has half of the requests that others leave free.
+    /// Adds a request; returns false if `client` already has half of the places that other clients
+    /// do not use.
     mutating func begin(_ client: ClientNetwork?) -> Bool {
         guard mayBegin(client) else { return false }
         counts[client, default: 0] += 1
@@ -57,8 +59,8 @@ extension HTTPSTransport {
 
     /// Moves the query that possibly made a connection silent to a connection of its own.
     ///
-    /// On the new connection, it would delay all queries again. libcurl sends the other queries on
-    /// the new connection.
+    /// On the new connection, this query could make the server stop replying again. libcurl sends
+    /// only the other queries on the new connection.
     ///
     /// - Parameters:
     ///   - renewed: time at which the new connection was requested.
@@ -75,7 +77,8 @@ extension HTTPSTransport {
         let start = min(first, lastReply.map { $0 - UpstreamLimits.silentWait } ?? first)
         let end = first + UpstreamLimits.grain
         let now = clocks.now()
-        // If many queries were sent at the same time, the oldest have waited through most silences.
+        // If many queries were sent at the same time, the oldest are the most likely cause, because
+        // they were also unanswered on earlier connections that became silent.
         let chosen = sent.filter { $0.1 >= start && $0.1 <= end }
             .sorted { $0.0.start < $1.0.start }.prefix(UpstreamLimits.suspectsOfSilence)
         for (request, _) in chosen {

@@ -29,7 +29,7 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Time of the first query after the last reply or error; nil if there was none.
     var silentSince: Instant?
 
-    /// Value of `silentSince` for which the daemon has sent a query on the same connection.
+    /// Value of `silentSince` at the last check; prevents a second check of the same silent period.
     var silenceProbed: Instant?
 
     /// Unanswered requests of clients on connections that other clients also use.
@@ -94,7 +94,8 @@ package final class HTTPSTransport: UpstreamTransport {
         // A repetition needs a new connection, unless data has arrived since the earlier attempt:
         // then only the name is slow.
         let isSilent = attempt.earlier.map { (lastRenewed ?? $0) <= $0 } ?? false
-        // Other queries will use the new connection, so the first query there is the daemon's own.
+        // The daemon sends its own query first on the new connection: after a query of a client, the
+        // server could stop replying, and other clients also use this connection.
         let isRenewal = isSilent && !isProbe && !transfers.isHTTP1 && opening.usual != nil
         let isFresh =
             attempt.earlier.map { earlier in

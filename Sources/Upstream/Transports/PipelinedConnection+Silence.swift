@@ -13,7 +13,8 @@ extension PipelinedConnection {
     /// Sends `query` if client queries wait and nothing arrives.
     ///
     /// A server that answers in any order answers this query, but perhaps not the name of a client.
-    /// A query of a client causes at most one such query, because clients can query dead names.
+    /// Each client query causes at most one such query; otherwise, names that the server does not
+    /// answer would cause many.
     ///
     /// - Returns: true if the connection is silent; the time of the next check, or nil for none.
     func checkSilence(

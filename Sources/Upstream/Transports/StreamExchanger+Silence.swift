@@ -8,10 +8,11 @@ extension StreamExchanger {
         silenceAlarm.bring(forward: clocks.now() + UpstreamLimits.silentWait)
     }
 
-    /// Opens a further connection if a connection has become silent; sets the alarm.
+    /// Opens another connection if a connection has become silent; sets the alarm of the next check.
     ///
-    /// A server that answers in order is silent during each slow name. Slow names of busy clients
-    /// then must not open a connection each.
+    /// A server that answers in order is silent during each slow name, so each slow name of a busy
+    /// client would open a connection. Therefore, the connection of busy clients is only checked if
+    /// the server has already answered queries out of order.
     func checkSilence() {
         let now = clocks.now()
         for purpose in [Purpose.queries, .queriesOfBusyClients]
@@ -48,7 +49,7 @@ extension StreamExchanger {
     /// Repeats the unanswered queries on an established connection, if `silent` is still silent.
     ///
     /// The query that possibly caused the silence is repeated on the connection of busy clients, or
-    /// by the client's next attempt: on `new`, it would delay all queries again.
+    /// by the client's next attempt. On `new`, it could cause the silence again.
     private func replace(
         _ silent: PipelinedConnection,
         by new: PipelinedConnection,
