@@ -207,7 +207,7 @@ struct BatchQueueTests {
         }
     }
 
-    @Test("for some time after a large reply, a client may have only one call in flight")
+    @Test("for some time after a large reply, a client may have only two calls in flight")
     func largeReplies() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 32)
@@ -215,11 +215,12 @@ struct BatchQueueTests {
         for name in ["a", "b"] { queue.add(try question(name), of: network(1)) }
         queue.add(try question("c"), of: network(2))
         shares.noteLargeReply(ClientLimits.largeReplyOctetsPerSecond, of: network(1), now: start)
-        #expect(shares.admits(network(1)))
-        shares.begin(network(1))
+        for _ in 0..<2 {
+            #expect(shares.admits(network(1)))
+            shares.begin(network(1))
+        }
         #expect(!shares.admits(network(1)) && shares.admits(network(2)))
-        shares.begin(network(2))
-        shares.begin(network(2))
+        for _ in 0..<3 { shares.begin(network(2)) }
         #expect(names(queue.nextBatch(shares, most: 1)) == ["c"])
         #expect(queue.nextBatch(shares, most: 1) == nil)
         shares.endLimits(now: start + .milliseconds(999))
@@ -229,13 +230,13 @@ struct BatchQueueTests {
         #expect(names(queue.nextBatch(shares, most: 1)) == ["a"])
     }
 
-    @Test("large replies limit the calls of at most 256 clients, each for at most 1 min")
+    @Test("large replies limit the calls of at most 256 clients, each for at most 10 s")
     func manyLargeReplies() {
-        var shares = CallShares(of: 4)
+        var shares = CallShares(of: 8)
         let start = Instant(nanoseconds: 0)
         func isLimited(_ number: UInt32) -> Bool {
-            shares.begin(network(number))
-            defer { shares.end(network(number)) }
+            for _ in 0..<2 { shares.begin(network(number)) }
+            defer { for _ in 0..<2 { shares.end(network(number)) } }
             return !shares.admits(network(number))
         }
         shares.noteLargeReply(Int.max / 2, of: network(1), now: start)

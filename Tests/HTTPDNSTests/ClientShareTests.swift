@@ -78,6 +78,26 @@ struct ClientShareTests {
         #expect(client.statistics.inFlight == calls / 2)
     }
 
+    @Test("large replies limit the calls of a client only if another client uses the vendor")
+    @ServiceLoop
+    func largeReplies() async throws {
+        world.script = { request in
+            namesAsked(request).contains { $0.hasPrefix("large") }
+                ? .fail(.bodyTooLarge(limit: 65_536)) : .reply(good(request))
+        }
+        let client = try world.client { $0.concurrentCalls = 32 }
+        for (prefix, isLimited) in [("first", false), ("second", true)] {
+            if isLimited {
+                _ = try await world.lookUp(client, "other.example.com", of: network(2))
+            }
+            _ = try await world.failure(client, "large-\(prefix).example.com", of: network(1))
+            let burst = try begin(prefix, 10, of: 1, client)
+            await world.advance(by: .milliseconds(1))
+            #expect((client.statistics.queued > 0) == isLimited)
+            for one in burst { _ = try await world.value(of: one).get() }
+        }
+    }
+
     @Test("a client that has filled its part of the queue does not delay another client")
     @ServiceLoop
     func pinned() async throws {

@@ -29,7 +29,8 @@ package struct CallShares: Sendable {
 
     private var counts: [ClientNetwork?: Int] = [:]
 
-    /// Clients with large replies, and the time until which they have at most one call in flight.
+    /// Clients with large replies, and the time until which they have at most
+    /// ``ClientLimits/callsAfterLargeReplies`` in flight.
     private var limitedUntil: [ClientNetwork: Instant] = [:]
 
     private var firstEnd = Instant(nanoseconds: 0)
@@ -58,7 +59,8 @@ package struct CallShares: Sendable {
 
     @inline(__always)
     func admits(_ client: ClientNetwork?, used: Int, free: Int) -> Bool {
-        FairShare.half.admits(used: used, free: free) && (used == 0 || !isLimited(client))
+        FairShare.half.admits(used: used, free: free)
+            && (used < ClientLimits.callsAfterLargeReplies || !isLimited(client))
     }
 
     @inline(__always)
@@ -124,6 +126,7 @@ package struct CallShares: Sendable {
 
     mutating func restore() {
         (limit, pause, hasGrown) = (most, ClientLimits.growthPause, false)
+        limitedUntil = [:]
     }
 
     mutating func begin(_ client: ClientNetwork?) {

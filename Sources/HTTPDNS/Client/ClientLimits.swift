@@ -40,16 +40,18 @@ package enum ClientLimits {
     static let longestGrowthPause = Duration.seconds(8)
 
     /// A reply is large if it has more octets than this value × the number of names in its call.
-    static let usualReplyOctets = 4_096
+    static let usualReplyOctets = 16 << 10
 
     /// Divisor that converts the excess octets of a large reply to a time in seconds.
     ///
-    /// For this time, the client can have at most one call in flight. The excess octets are the
-    /// size of the reply minus ``usualReplyOctets`` per name.
+    /// For this time, the client can have at most ``callsAfterLargeReplies`` in flight. The excess
+    /// octets are the size of the reply minus ``usualReplyOctets`` per name.
     static let largeReplyOctetsPerSecond = 64 << 10
 
     /// Maximum time for which large replies limit the calls of a client.
-    static let longestCallLimit = Duration.seconds(60)
+    static let longestCallLimit = Duration.seconds(10)
+
+    static let callsAfterLargeReplies = 2
 
     static let limitedClients = 256
 

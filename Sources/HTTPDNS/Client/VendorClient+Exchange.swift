@@ -327,11 +327,15 @@ extension VendorClient {
         let octets =
             switch sent {
             case .success(let reply): reply.body.count
-            case .failure(.bodyTooLarge(let limit)): 4 * limit
+            case .failure(.bodyTooLarge(let limit)): limit
             case .failure: 0
             }
         let more = octets - ClientLimits.usualReplyOctets * max(1, query?.names.count ?? 0)
-        if more > 0 { shares.noteLargeReply(more, of: client, now: clocks.now()) }
+        let now = clocks.now()
+        // The limit protects other clients. Without other clients, it would only delay this client,
+        // for example after large replies of one faulty server.
+        guard more > 0, hasOthers(than: client, now) else { return }
+        shares.noteLargeReply(more, of: client, now: now)
     }
 
     func send(
