@@ -175,11 +175,11 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { code }
 
     static let all: [RefusalCase] = [
-        .init(code: "MissingArgument", status: 400, kind: .refused, verdict: .notTheServer),
-        .init(code: "InvalidHost", status: 400, kind: .refused, verdict: .notTheServer),
-        .init(code: "TooManyHosts", status: 400, kind: .refused, verdict: .notTheServer),
-        .init(code: "LimitExceeded", status: 400, kind: .refused, verdict: .notTheServer),
-        .init(code: "SdnsNotSupported", status: 400, kind: .refused, verdict: .notTheServer),
+        .init(code: "MissingArgument", status: 400, kind: .refused, verdict: .serverFailed),
+        .init(code: "InvalidHost", status: 400, kind: .refused, verdict: .serverFailed),
+        .init(code: "TooManyHosts", status: 400, kind: .refused, verdict: .serverFailed),
+        .init(code: "LimitExceeded", status: 400, kind: .refused, verdict: .serverFailed),
+        .init(code: "SdnsNotSupported", status: 400, kind: .refused, verdict: .serverFailed),
         .init(code: "InvalidAccount", status: 403, kind: .unauthorized, verdict: .accountRefused),
         .init(code: "AccountNotExists", status: 403, kind: .unauthorized, verdict: .accountRefused),
         .init(

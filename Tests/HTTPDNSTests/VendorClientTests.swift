@@ -112,6 +112,48 @@ struct VendorClientTests {
         #expect(world.distrusted == 0 && world.doubted == 0)
     }
 
+    @Test("if a server rejects a request by a code, one further server gets the request")
+    @ServiceLoop
+    func rejected() async throws {
+        var rejecting = 1...1
+        world.script = { request in
+            rejecting.contains(digit(request))
+                ? .reply(HTTPReply(status: 400, body: Array(#"{"code":"InvalidHost"}"#.utf8)))
+                : .reply(ok(#"{"ips":["192.0.2.66"],"host":"www.example.com","ttl":60}"#))
+        }
+        let vendor = try Alibaba(account: "1", api: .v1)
+        let client = try world.client(servers: 4, vendor: vendor)
+        let lookup = try world.begin(client, families: .v4)
+        _ = try await world.value(of: lookup).get()
+        rejecting = 1...4
+        let before = world.sent.count { !$0.request.wantsFreshConnection }
+        let other = try world.begin(client, families: .v4)
+        guard case .failure(let failure) = try await world.value(of: other) else {
+            throw Unexpected(what: "an answer")
+        }
+        #expect(failure.reason.kind == .refused)
+        #expect(world.sent.count { !$0.request.wantsFreshConnection } == before + 2)
+    }
+
+    @Test("names reach the other servers if the first three fail all calls, but answer probes")
+    @ServiceLoop
+    func threeBadServers() async throws {
+        world.script = { request in
+            digit(request) <= 3 && !request.wantsFreshConnection
+                ? .reply(HTTPReply(status: 500, body: [])) : .reply(good(request))
+        }
+        let client = try world.client(servers: 5)
+        for number in 0..<6 {
+            let name = "n\(number).example.com"
+            if number < 4 {
+                _ = try await world.value(of: world.begin(client, name, of: network(1)))
+            } else {
+                _ = try await world.lookUp(client, name, of: network(1))
+            }
+            await world.advance(by: .seconds(1))
+        }
+    }
+
     @Test("after a probe with useless replies of all servers, a call costs one request")
     @ServiceLoop
     func uselessReplies() async throws {

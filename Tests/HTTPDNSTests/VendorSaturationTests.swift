@@ -101,6 +101,26 @@ struct VendorSaturationTests {
         #expect(client.shares.limit == 32)
     }
 
+    @Test("if the vendor accepts the next connection, a refused one does not reduce the limit")
+    @ServiceLoop
+    func oneRefusal() async throws {
+        var refused: Set<String> = []
+        world.script = { request in
+            let name = namesAsked(request)[0]
+            if name.hasPrefix("new"), refused.insert(name).inserted { return Self.refused }
+            return .reply(good(request), after: .milliseconds(100))
+        }
+        let client = try world.client(servers: 1)
+        _ = try world.begin(client, "old.example.com", of: network(1))
+        await world.advance(by: .milliseconds(10))
+        let begun = try (0..<8).map {
+            try world.begin(client, "new\($0).example.com", of: network(UInt32($0)))
+        }
+        for one in begun { _ = try await world.value(of: one).get() }
+        #expect(client.shares.limit == 32)
+        #expect(refused.count == 8)
+    }
+
     @Test("a name waits until the vendor accepts a connection again, even if this takes 1 s")
     @ServiceLoop
     func lateConnection() async throws {

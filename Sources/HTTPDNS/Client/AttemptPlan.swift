@@ -4,7 +4,9 @@ package import Net
 /// State machine that plans the retries and hedged requests of one vendor call.
 ///
 /// A plan queries each server at most once, and at most `maximumServers` servers, because requests
-/// are billed. If a reused connection to a server failed, the plan queries this server again.
+/// are billed. If a reused connection to a server failed, or a server refused a connection while
+/// others were in use, the plan queries this server again. If a server rejects the request, the plan
+/// queries at most one further server.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
         /// The integer identifies the request.
@@ -20,6 +22,12 @@ package struct AttemptPlan: Sendable, Hashable {
 
         /// A new connection may succeed.
         case oldConnection
+
+        /// The server may accept the next connection, for example from another host.
+        case refusedConnection
+
+        /// The server rejects the request; perhaps all servers reject it.
+        case rejected
 
         case ours
     }
@@ -114,13 +122,20 @@ extension AttemptPlan {
         guard let index = running.firstIndex(where: { $0.number == number }) else { return nil }
         let server = running.remove(at: index).server
         guard !isOver else { return nil }
-        if fault == .unconnected { left += 1 }
         switch fault {
         case .ours:
             return running.isEmpty ? end() : nil
         case .oldConnection where now < deadline && refreshed.insert(server).inserted:
             return ask(server, fresh: true, now)
-        case .server, .unconnected, .oldConnection:
+        case .refusedConnection where now < deadline && refreshed.insert(server).inserted:
+            return ask(server, fresh: false, now)
+        case .unconnected, .refusedConnection:
+            left += 1
+            return askNext(now)
+        case .rejected:
+            left = min(left, 1)
+            return askNext(now)
+        case .server, .oldConnection:
             return askNext(now)
         }
     }

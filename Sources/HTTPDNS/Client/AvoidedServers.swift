@@ -10,9 +10,8 @@ internal import Net
 ///
 /// A server misses a call if the server fails, or if another server answers and this server has not
 /// answered within `hedge-after`. After `limit` missed calls, the client avoids the server for the
-/// time `duration`. ``HedgeBudget/callsPerHedge`` answered calls cancel one missed call. If no
-/// server answers a call, the list of the client is cleared: because of the list, the call may have
-/// been sent to the wrong servers.
+/// time `duration`. ``HedgeBudget/callsPerHedge`` answered calls cancel one missed call. If a call
+/// was sent to all servers, and none answered, the list of the client is cleared.
 struct AvoidedServers: Sendable {
     static let serversPerClient = 16
 

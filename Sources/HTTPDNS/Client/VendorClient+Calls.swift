@@ -148,7 +148,9 @@ extension VendorClient {
         call.course.abandon()
         if !call.isExpired { free(call) }
         if call === trial { trialEnded(call) }
-        if !call.isTrial, !call.wasAnswered { avoided.forget(call.client) }
+        if !call.isTrial, !call.wasAnswered, call.course.isExhausted {
+            avoided.forget(call.client)
+        }
         if !call.running.isEmpty {
             lingering.insert(call)
             let others = lingering.filter { !$0.isExpired }

@@ -121,9 +121,13 @@ extension VendorClient {
         let server = running.attempt.server
         call.failed.append(error)
         let isSaturation = isSaturation(error, of: server, call, since: running.start, now)
-        if isSaturation, call.saturation?.isOfConnection ?? true { call.saturation = error }
-        let move = call.course.failed(number, error.fault, now: now)
-        let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
+        let isRefused = isSaturation && error.isOfConnection
+        let fault = isRefused ? AttemptPlan.Fault.refusedConnection : error.fault
+        let move = call.course.failed(number, fault, now: now)
+        let isRetried = move?.server == server
+        if isSaturation, !isRetried, call.saturation?.isOfConnection ?? true {
+            call.saturation = error
+        }
         if isRetried { counters.freshRetries += 1 }
         // A server that closed an idle connection has not failed.
         let isClosing = if case .transport(.cutOff) = error { isRetried } else { false }
@@ -137,7 +141,12 @@ extension VendorClient {
         var outcome =
             isSaturation
             ? .unjudged
-            : error.outcome(isTrial: call.isTrial, isRetried: isRetried, wasFair: wasFair)
+            : error.outcome(
+                isTrial: call.isTrial,
+                isConfigured: !pool.isScheduled(server),
+                isRetried: isRetried,
+                wasFair: wasFair
+            )
         if isOfAccount, call.isTrial { outcome = .refused(error, pause: refusalPause) }
         if case .limited(let pause?) = outcome, !facts.usesTLS {
             let longest = VendorLimits.maximumUnauthenticatedRetryAfter
@@ -155,7 +164,6 @@ extension VendorClient {
         case _ where error.isOfConnection:
             if !isSaturation { silence.didNotConnect(since: running.start) }
         case _ where error.isBroken: silence.connected()
-        case .refused: silence.heard(at: now)
         case _ where error.verdict == .notTheServer: break
         default: silence.heard(at: now)
         }
@@ -244,6 +252,7 @@ extension VendorError {
         case .notTheServer: .ours
         case .serverFailed, .accountRefused:
             switch self {
+            case .refused: .rejected
             case .transport(.timedOut(reused: true)), .transport(.cutOff(reused: true)):
                 .oldConnection
             case _ where isOfConnection: .unconnected
@@ -259,6 +268,7 @@ extension VendorError {
     /// not count, because the queried name may be the cause.
     fileprivate func outcome(
         isTrial: Bool,
+        isConfigured: Bool,
         isRetried: Bool,
         wasFair: Bool
     ) -> EndpointPool.Outcome {
@@ -266,8 +276,9 @@ extension VendorError {
         case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
         case .transport(.cutOff) where isRetried: .unjudged
-        // The server works; it rejects only the fixed name of the probe.
-        case .refused where isTrial: .answered
+        // The server works, and perhaps rejects only the fixed name of the probe. A scheduled server
+        // must answer: its address can be forged.
+        case .refused where isTrial && isConfigured: .answered
         default:
             verdict != .serverFailed ? .unjudged : isTrial || isOfConnection ? .failed : .suspected
         }

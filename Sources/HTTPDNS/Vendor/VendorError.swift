@@ -10,7 +10,7 @@ package enum VendorError: Error, Hashable {
     /// `vendorSeconds` is the Unix time by the vendor's clock.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// Every other server would reject the request, too.
+    /// The server rejects the request, for example because of a parameter; perhaps all servers do.
     case refused(status: Int, code: VendorCode)
 
     case limited(retryAfter: Duration?)
@@ -82,10 +82,11 @@ extension VendorError {
         case .unauthorized, .wrongTime: .accountRefused
         case .transport(.cancelled), .transport(.exhausted), .transport(.invalidRequest):
             .notTheServer
-        case .refused, .unusableName, .cipher, .outOfTime, .paused, .budget, .clientBudget, .pace,
+        case .unusableName, .cipher, .outOfTime, .paused, .budget, .clientBudget, .pace,
             .clientPace, .busy, .clientBusy:
             .notTheServer
-        case .limited, .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName,
+        case .limited, .refused, .serverStatus, .responseCode, .unreadable, .undecryptable,
+            .wrongName,
             .transport:
             .serverFailed
         }
