@@ -94,8 +94,7 @@ package final class HTTPSTransport: UpstreamTransport {
         // A repetition needs a new connection, unless data has arrived since the earlier attempt:
         // then only the name is slow.
         let isSilent = attempt.earlier.map { (lastRenewed ?? $0) <= $0 } ?? false
-        // The daemon sends its own query first on the new connection: after a query of a client, the
-        // server could stop replying, and other clients also use this connection.
+        // Begins with the daemon's own query: after a client's query, the server could stop replying.
         let isRenewal = isSilent && !isProbe && !transfers.isHTTP1 && opening.usual != nil
         let isFresh =
             attempt.earlier.map { earlier in
