@@ -42,6 +42,8 @@ package struct AttemptPlan: Sendable, Hashable {
 
     private var refreshed: Set<SocketAddress> = []
 
+    private var hasReconnected = false
+
     private var mayHedge = true
 
     private struct Request: Hashable {
@@ -127,7 +129,8 @@ extension AttemptPlan {
             return running.isEmpty ? end() : nil
         case .oldConnection where now < deadline && refreshed.insert(server).inserted:
             return ask(server, fresh: true, now)
-        case .refusedConnection where now < deadline && refreshed.insert(server).inserted:
+        case .refusedConnection where now < deadline && !hasReconnected:
+            hasReconnected = true
             return ask(server, fresh: false, now)
         case .unconnected, .refusedConnection:
             left += 1
