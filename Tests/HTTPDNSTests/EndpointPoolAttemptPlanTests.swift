@@ -49,6 +49,21 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.wake == later + .milliseconds(300))
     }
 
+    @Test("a refused connection is tried once more, also after the end of an old connection")
+    func refusedConnection() {
+        var course = course()
+        let faults: [AttemptPlan.Fault] = [.oldConnection, .refusedConnection, .refusedConnection]
+        var moves = [course.begin(now: epoch)]
+        for (number, fault) in faults.enumerated() {
+            moves.append(course.failed(number, fault, now: epoch))
+        }
+        let asked = moves.map { move in
+            if case .ask(_, let server, _, _) = move { server } else { nil as SocketAddress? }
+        }
+        let (first, second) = (Self.servers[0], Self.servers[1])
+        #expect(asked == [first, first, first, second])
+    }
+
     @Test("a local error of the daemon ends a call without further attempts")
     func ours() {
         var course = course()
