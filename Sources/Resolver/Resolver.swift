@@ -356,7 +356,7 @@ extension Resolver {
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
-        // `comparison` refers to the old vendor clients, whose secrets must not stay in memory.
+        // `comparison` refers to the old vendor clients; their secrets must not stay in memory.
         defer { comparison = nil }
         let (succession, sweep) = invalidation(after: old, hosts, sameVendors)
         old.cacheWriter.retire(for: cacheWriter, succession)

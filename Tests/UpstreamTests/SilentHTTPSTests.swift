@@ -5,7 +5,7 @@ import Testing
 
 @testable import Upstream
 
-/// HTTP client whose requests wait until the test ends them.
+/// HTTP client with requests that wait until the test ends them.
 @ServiceLoop
 private final class HeldTransport: HTTPTransport {
     @ServiceLoop
@@ -68,7 +68,7 @@ private final class HeldTransport: HTTPTransport {
     func replaceConnections(of provider: String) {}
 }
 
-@Suite("An upstream over HTTPS whose connection stays open without replies")
+@Suite("An upstream over HTTPS with a connection that stays open without replies")
 struct SilentHTTPSTests {
     @ServiceLoop
     private struct Client {

@@ -43,7 +43,7 @@ final class HostsFiles {
     /// Reason why no file was read; another attempt follows.
     private(set) var failure: String?
 
-    /// - Parameter former: files whose names stay in use if a file cannot be read.
+    /// - Parameter former: earlier files; if a file cannot be read, its earlier names stay in use.
     init(_ settings: HostsSettings, after former: HostsFiles? = nil, logger: Logger) {
         self.settings = settings
         self.logger = logger

@@ -39,18 +39,7 @@ final class FloodServer: Sendable {
         certificate = try ServerCertificate()
         listener = try ListeningSocket()
         address = listener.address
-        let context = try certificate.context()
-        SSL_CTX_set_alpn_select_cb(
-            context,
-            { _, chosen, length, _, _, _ in
-                // SAFETY: the text of a StaticString is never freed.
-                let name: StaticString = "h2"
-                chosen?.pointee = name.utf8Start
-                length?.pointee = UInt8(name.utf8CodeUnitCount)
-                return SSL_TLSEXT_ERR_OK
-            },
-            nil
-        )
+        let context = try certificate.http2Context()
         if case .unknownFramesAfterHelloRequest = flood {
             SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         }

@@ -24,4 +24,21 @@ struct ServerCertificate: Sendable {
         try #require(SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1)
         return context
     }
+
+    /// Returns a context that selects HTTP/2 (ALPN, RFC 7301); the caller frees it.
+    func http2Context() throws -> OpaquePointer {
+        let context = try context()
+        SSL_CTX_set_alpn_select_cb(
+            context,
+            { _, chosen, length, _, _, _ in
+                // SAFETY: the text of a StaticString is never freed.
+                let name: StaticString = "h2"
+                chosen?.pointee = name.utf8Start
+                length?.pointee = UInt8(name.utf8CodeUnitCount)
+                return SSL_TLSEXT_ERR_OK
+            },
+            nil
+        )
+        return context
+    }
 }
